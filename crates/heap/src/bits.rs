@@ -1,0 +1,122 @@
+//! A set of objects as one bit per object number.
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BitSet {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl BitSet {
+    /// An empty set over the numbers `0..len`.
+    pub fn new(len: usize) -> Self {
+        BitSet {
+            words: vec![0; len.div_ceil(64)],
+            len,
+        }
+    }
+
+    /// The number of possible members, not of members.
+    pub fn capacity(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub fn contains(&self, number: u32) -> bool {
+        self.words[number as usize / 64] >> (number % 64) & 1 != 0
+    }
+
+    #[inline]
+    pub fn insert(&mut self, number: u32) {
+        self.words[number as usize / 64] |= 1 << (number % 64);
+    }
+
+    /// Inserts and tells whether the number was new.
+    #[inline]
+    pub fn add(&mut self, number: u32) -> bool {
+        let word = &mut self.words[number as usize / 64];
+        let bit = 1 << (number % 64);
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+
+    #[inline]
+    pub fn remove(&mut self, number: u32) {
+        self.words[number as usize / 64] &= !(1 << (number % 64));
+    }
+
+    pub fn count(&self) -> usize {
+        self.words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum()
+    }
+
+    pub fn union_with(&mut self, other: &BitSet) {
+        self.combine(other, |a, b| a | b);
+    }
+
+    pub fn intersect_with(&mut self, other: &BitSet) {
+        self.combine(other, |a, b| a & b);
+    }
+
+    pub fn subtract(&mut self, other: &BitSet) {
+        self.combine(other, |a, b| a & !b);
+    }
+
+    fn combine(&mut self, other: &BitSet, op: impl Fn(u64, u64) -> u64) {
+        assert_eq!(self.len, other.len, "sets over different heaps");
+        for (word, &with) in self.words.iter_mut().zip(&other.words) {
+            *word = op(*word, with);
+        }
+    }
+
+    /// The members in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            std::iter::successors((word != 0).then_some(word), |rest| {
+                let rest = rest & (rest - 1);
+                (rest != 0).then_some(rest)
+            })
+            .map(move |rest| index as u32 * 64 + rest.trailing_zeros())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_come_back_in_order() {
+        let mut set = BitSet::new(200);
+        for number in [199, 0, 63, 64, 128, 64] {
+            set.insert(number);
+        }
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 128, 199]);
+        assert_eq!(set.count(), 5);
+        assert!(!set.add(64) && set.add(65));
+        set.remove(0);
+        assert!(!set.contains(0));
+    }
+
+    #[test]
+    fn sets_combine_like_sets() {
+        let of = |numbers: &[u32]| {
+            let mut set = BitSet::new(100);
+            numbers.iter().for_each(|&n| set.insert(n));
+            set
+        };
+        let (a, b) = (of(&[1, 2, 70]), of(&[2, 70, 99]));
+        let mut union = a.clone();
+        union.union_with(&b);
+        let mut both = a.clone();
+        both.intersect_with(&b);
+        let mut only = a.clone();
+        only.subtract(&b);
+        assert_eq!(
+            (union, both, only),
+            (of(&[1, 2, 70, 99]), of(&[2, 70]), of(&[1]))
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! Classes, their fields and the values of static fields.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ClassId, ObjectId};
+
+/// The type of a field or an array element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FieldType {
+    Object,
+    Boolean,
+    Char,
+    Float,
+    Double,
+    Byte,
+    Short,
+    Int,
+    Long,
+}
+
+impl FieldType {
+    pub const ALL: [FieldType; 9] = [
+        FieldType::Object,
+        FieldType::Boolean,
+        FieldType::Char,
+        FieldType::Float,
+        FieldType::Double,
+        FieldType::Byte,
+        FieldType::Short,
+        FieldType::Int,
+        FieldType::Long,
+    ];
+
+    /// Bytes of a value; for references it depends on who asks.
+    pub const fn size(self, reference_size: u32) -> u32 {
+        match self {
+            FieldType::Object => reference_size,
+            FieldType::Boolean | FieldType::Byte => 1,
+            FieldType::Char | FieldType::Short => 2,
+            FieldType::Float | FieldType::Int => 4,
+            FieldType::Double | FieldType::Long => 8,
+        }
+    }
+
+    /// The name in Java source; references have none of their own.
+    pub const fn java_name(self) -> &'static str {
+        match self {
+            FieldType::Object => "Object",
+            FieldType::Boolean => "boolean",
+            FieldType::Char => "char",
+            FieldType::Float => "float",
+            FieldType::Double => "double",
+            FieldType::Byte => "byte",
+            FieldType::Short => "short",
+            FieldType::Int => "int",
+            FieldType::Long => "long",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Field {
+    pub name: String,
+    pub ty: FieldType,
+}
+
+/// The value of a field. A reference is an address, 0 is null; whether an object is there is
+/// for [`crate::AddressMap`] to say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Value {
+    Object(u64),
+    Boolean(bool),
+    Char(u16),
+    Float(f32),
+    Double(f64),
+    Byte(i8),
+    Short(i16),
+    Int(i32),
+    Long(i64),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StaticField {
+    pub name: String,
+    pub value: Value,
+}
+
+/// How strongly the `referent` of a `java.lang.ref.Reference` is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strength {
+    Strong,
+    Soft,
+    Weak,
+    Phantom,
+    Finalizer,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClassKind {
+    /// Objects with fields. The objects' detail is 0.
+    Instance,
+    /// Objects of this class differ in size; their detail is their size in 8-byte words.
+    Variable,
+    /// Arrays. Their detail is the length.
+    Array(FieldType),
+    /// The class of class objects. Their detail is the number of the class they stand for.
+    Mirror,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Class {
+    /// In Java notation: `java.lang.String`, `byte[]`.
+    pub name: String,
+    pub kind: ClassKind,
+    /// The class object, if it is in the heap state.
+    pub mirror: Option<ObjectId>,
+    pub super_class: Option<ClassId>,
+    /// The class loader object; `None` is the boot loader.
+    pub loader: Option<ObjectId>,
+    pub signers: Option<ObjectId>,
+    pub protection_domain: Option<ObjectId>,
+    /// Instance fields this class declares, in the order of the source.
+    pub fields: Vec<Field>,
+    pub statics: Vec<StaticField>,
+    /// For `java.lang.ref.Reference` classes: what their referent is.
+    pub reference: Option<Strength>,
+    /// Whether the source describes the class, or only names it.
+    pub described: bool,
+}
+
+impl Class {
+    pub fn package(&self) -> &str {
+        package_of(&self.name)
+    }
+}
+
+/// The package of a class name; that of an array is its elements'. Primitive arrays and classes
+/// of the unnamed package give "".
+pub fn package_of(name: &str) -> &str {
+    let plain = name.trim_end_matches("[]");
+    // A hidden class is named `p.Outer$$Lambda/0x…` or `p.Outer$$Lambda+0x…`, a few end in `.0x…`.
+    let plain = plain.split(['/', '+']).next().unwrap_or(plain);
+    plain.rsplit_once('.').map_or("", |(package, _)| package)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_of_names() {
+        assert_eq!(package_of("java.util.Map$Entry[][]"), "java.util");
+        assert_eq!(package_of("Main"), "");
+        assert_eq!(package_of("byte[]"), "");
+        assert_eq!(package_of("p.q.Main$$Lambda/0x000001.x"), "p.q");
+    }
+}

@@ -1,0 +1,104 @@
+//! Where each object's references begin: ascending 64-bit offsets in four bytes apiece.
+//!
+//! The number of references may exceed 2^32, so every block of objects has a 64-bit base and
+//! its members store the distance from it.
+
+use crate::Column;
+
+const BLOCK: usize = 1024;
+
+#[derive(Default)]
+pub struct Offsets {
+    bases: Column<u64>,
+    distances: Column<u32>,
+}
+
+impl Offsets {
+    /// From the columns of an earlier [`Offsets::columns`]; `None` if they do not fit together.
+    pub fn from_columns(bases: Column<u64>, distances: Column<u32>) -> Option<Self> {
+        (bases.len() == distances.len().div_ceil(BLOCK)).then_some(Offsets { bases, distances })
+    }
+
+    pub fn columns(&self) -> (&[u64], &[u32]) {
+        (&self.bases, &self.distances)
+    }
+
+    /// Prefix sums of `counts`, with the total as last entry. `None` if the objects of one block
+    /// have more than 2^32 references together.
+    pub fn from_counts(counts: impl Iterator<Item = u32>) -> Option<Self> {
+        let mut bases = Vec::new();
+        let mut distances = Vec::with_capacity(counts.size_hint().0 + 1);
+        let mut total = 0u64;
+        for count in counts.map(u64::from).chain([0]) {
+            if distances.len() % BLOCK == 0 {
+                bases.push(total);
+            }
+            distances.push(u32::try_from(total - bases[bases.len() - 1]).ok()?);
+            total += count;
+        }
+        Some(Offsets {
+            bases: bases.into(),
+            distances: distances.into(),
+        })
+    }
+
+    pub fn view(&self) -> OffsetsView<'_> {
+        OffsetsView {
+            bases: &self.bases,
+            distances: &self.distances,
+        }
+    }
+}
+
+/// Borrowed slices of [`Offsets`], for hot loops.
+#[derive(Clone, Copy)]
+pub struct OffsetsView<'a> {
+    bases: &'a [u64],
+    distances: &'a [u32],
+}
+
+impl OffsetsView<'_> {
+    /// The number of objects, one less than the number of offsets.
+    pub fn len(&self) -> usize {
+        self.distances.len().saturating_sub(1)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    pub fn get(&self, index: usize) -> usize {
+        (self.bases[index / BLOCK] + u64::from(self.distances[index])) as usize
+    }
+
+    #[inline]
+    pub fn range(&self, index: u32) -> std::ops::Range<usize> {
+        self.get(index as usize)..self.get(index as usize + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_are_prefix_sums_across_blocks() {
+        let counts: Vec<u32> = (0..5000).map(|i| i % 7).collect();
+        let offsets = Offsets::from_counts(counts.iter().copied()).unwrap();
+        let mut sum = 0;
+        for (i, &count) in counts.iter().enumerate() {
+            assert_eq!(offsets.view().range(i as u32), sum..sum + count as usize);
+            sum += count as usize;
+        }
+    }
+
+    #[test]
+    fn totals_beyond_32_bits_are_exact() {
+        let offsets =
+            Offsets::from_counts((0..4096).map(|i| if i % 1024 == 0 { u32::MAX } else { 0 }));
+        let offsets = offsets.unwrap();
+        assert_eq!(offsets.view().get(4096), 4 * u32::MAX as usize);
+        assert!(Offsets::from_counts([u32::MAX, u32::MAX, 1].into_iter()).is_none());
+    }
+}

@@ -1,0 +1,101 @@
+//! Shallow sizes from classes and details.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Class, ClassId, ClassKind, FieldType};
+
+/// How arrays are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayLayout {
+    /// Offset of the first element, by [`FieldType`].
+    pub bases: [u32; 9],
+    pub reference_size: u32,
+    /// Every object's size is a multiple of this, a power of two.
+    pub alignment: u32,
+}
+
+impl ArrayLayout {
+    pub fn size(&self, element: FieldType, length: u32) -> u64 {
+        let end = u64::from(self.bases[element as usize])
+            + u64::from(length) * u64::from(element.size(self.reference_size));
+        end.next_multiple_of(u64::from(self.alignment))
+    }
+}
+
+/// One way to count bytes: the JVM's own, or another analyzer's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// By class: bytes of an instance. Unused for arrays.
+    pub instances: Vec<u32>,
+    /// By class: bytes of its class object.
+    pub mirrors: Vec<u32>,
+    pub arrays: ArrayLayout,
+}
+
+impl Sizes {
+    pub fn sizer<'a>(&'a self, classes: &[Class]) -> Sizer<'a> {
+        let rule = |(class, &size): (&Class, &u32)| match class.kind {
+            ClassKind::Instance => Rule {
+                base: size,
+                mask: 0,
+                factor: 0,
+                align: 1,
+            },
+            ClassKind::Variable => Rule {
+                base: 0,
+                mask: u32::MAX,
+                factor: 8,
+                align: 1,
+            },
+            ClassKind::Array(element) => Rule {
+                base: self.arrays.bases[element as usize],
+                mask: u32::MAX,
+                factor: element.size(self.arrays.reference_size),
+                align: self.arrays.alignment,
+            },
+            ClassKind::Mirror => Rule {
+                base: MIRROR,
+                mask: 0,
+                factor: 0,
+                align: 1,
+            },
+        };
+        Sizer {
+            rules: classes.iter().zip(&self.instances).map(rule).collect(),
+            mirrors: &self.mirrors,
+        }
+    }
+}
+
+/// Marks the rule of class objects, whose size is in a table of its own.
+const MIRROR: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Rule {
+    base: u32,
+    mask: u32,
+    factor: u32,
+    align: u32,
+}
+
+/// [`Sizes`] made ready to be asked for every object.
+pub struct Sizer<'a> {
+    rules: Vec<Rule>,
+    mirrors: &'a [u32],
+}
+
+impl Sizer<'_> {
+    #[inline]
+    pub fn size(&self, class: ClassId, detail: u32) -> u64 {
+        let rule = self.rules[class as usize];
+        if rule.base == MIRROR {
+            return self
+                .mirrors
+                .get(detail as usize)
+                .map_or(0, |&size| size.into());
+        }
+        let align = u64::from(rule.align);
+        let end = u64::from(rule.base) + u64::from(detail & rule.mask) * u64::from(rule.factor);
+        (end + align - 1) & !(align - 1)
+    }
+}

@@ -1,0 +1,111 @@
+//! The heap state itself.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    AddressMap, Class, ClassId, ClassKind, Column, Frame, Missing, ObjectId, Offsets, Root, Sizes,
+    StackTrace, Strength, Thread,
+};
+
+/// What is small enough to be plain structs: everything but the columns.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Tables {
+    pub classes: Vec<Class>,
+    pub roots: Vec<Root>,
+    pub threads: Vec<Thread>,
+    pub frames: Vec<Frame>,
+    pub traces: Vec<StackTrace>,
+    /// Objects whose allocation stack trace is known: number and index into `traces`, ascending.
+    pub allocations: Vec<(ObjectId, u32)>,
+    /// The JVM's own sizes.
+    pub sizes: Option<Sizes>,
+    /// Which object layout the sizes follow, in words.
+    pub layout: String,
+    /// Classes whose sizes the source cannot tell, with what was assumed.
+    pub assumed: Vec<(String, String)>,
+    pub missing: Vec<Missing>,
+    /// References to objects that are not in the source.
+    pub dangling: u64,
+}
+
+/// One value per object, in the order of their numbers, and the references of all of them.
+#[derive(Default)]
+pub struct HeapColumns {
+    pub classes: Column<u32>,
+    /// What it says depends on the [`ClassKind`].
+    pub details: Column<u32>,
+    pub offsets: Offsets,
+    /// The objects referenced by fields or elements, in their order, without nulls. A class
+    /// object has its static fields here; `Reference.referent` is kept apart.
+    pub references: Column<u32>,
+    /// `java.lang.ref.Reference` objects with a referent, ascending.
+    pub referrers_by_referent: Column<u32>,
+    /// Their referents.
+    pub referents: Column<u32>,
+}
+
+pub struct HeapState {
+    pub tables: Tables,
+    pub columns: HeapColumns,
+    pub addresses: AddressMap,
+}
+
+impl HeapState {
+    /// The number of objects.
+    pub fn len(&self) -> u32 {
+        self.addresses.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn classes(&self) -> &[Class] {
+        &self.tables.classes
+    }
+
+    pub fn class_id(&self, object: ObjectId) -> ClassId {
+        self.columns.classes[object as usize]
+    }
+
+    pub fn class(&self, object: ObjectId) -> &Class {
+        &self.tables.classes[self.class_id(object) as usize]
+    }
+
+    pub fn detail(&self, object: ObjectId) -> u32 {
+        self.columns.details[object as usize]
+    }
+
+    /// The class that a class object stands for.
+    pub fn mirrored(&self, object: ObjectId) -> Option<ClassId> {
+        (self.class(object).kind == ClassKind::Mirror)
+            .then(|| self.detail(object))
+            .filter(|&class| (class as usize) < self.tables.classes.len())
+    }
+
+    pub fn array_length(&self, object: ObjectId) -> Option<u32> {
+        matches!(self.class(object).kind, ClassKind::Array(_)).then(|| self.detail(object))
+    }
+
+    pub fn references(&self, object: ObjectId) -> &[ObjectId] {
+        &self.columns.references[self.columns.offsets.view().range(object)]
+    }
+
+    /// The referent of a `java.lang.ref.Reference` object and how strongly it is held.
+    pub fn referent(&self, object: ObjectId) -> Option<(ObjectId, Strength)> {
+        let strength = self.class(object).reference?;
+        let index = self
+            .columns
+            .referrers_by_referent
+            .binary_search(&object)
+            .ok()?;
+        Some((self.columns.referents[index], strength))
+    }
+
+    /// The class objects' view of inheritance: the class itself, then its superclasses.
+    pub fn superclasses(&self, class: ClassId) -> impl Iterator<Item = ClassId> + '_ {
+        std::iter::successors(Some(class), |&class| {
+            self.tables.classes[class as usize].super_class
+        })
+    }
+}
