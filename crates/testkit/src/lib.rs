@@ -1,0 +1,49 @@
+//! Real JVMs for tests: finds the JDKs on this machine, runs the sample programs of `java/samples`
+//! on them, asks the JVM for its own class histogram and heap dumps, and unpacks stored dumps.
+//!
+//! For tests only, so what cannot be done panics with the reason. Knows nothing about Anthill's own
+//! crates: what it returns is the outside truth they are compared with.
+
+mod histogram;
+mod jdk;
+mod process;
+mod sample;
+mod unpack;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+pub use histogram::{Histogram, Total};
+pub use jdk::Jdk;
+pub use sample::{DumpOptions, Sample};
+pub use unpack::unpack;
+
+/// The folder that holds the workspace.
+pub fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("crates/testkit lies two levels below the repository")
+}
+
+/// Cargo's target folder, where the test kit keeps what it makes.
+pub fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => repository().join(dir),
+        None => repository().join("target"),
+    }
+}
+
+/// The folder of stored dumps with ground truth, if it lies beside the repository.
+pub fn corpus() -> Option<PathBuf> {
+    let corpus = repository().parent()?.join("shared/corpus");
+    corpus.is_dir().then_some(corpus)
+}
+
+/// Says on standard error that a test did not check something. Not through `eprintln!`, whose output
+/// the test harness keeps to itself when a test passes.
+pub fn skipped(what: &str, why: &str) {
+    let line = format!("SKIPPED {what}: {why}\n");
+    // Nobody is left to tell when standard error is closed.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}

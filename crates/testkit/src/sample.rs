@@ -1,0 +1,290 @@
+//! A sample program of `java/samples`, compiled once and running on a JVM of choice.
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{self as std_process, Child, ChildStdin, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{Histogram, Jdk, histogram, process, repository, target};
+
+const COMPILE_TIMEOUT: Duration = Duration::from_secs(300);
+const READY_TIMEOUT: Duration = Duration::from_secs(300);
+const JCMD_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// How the JVM is to write a heap dump.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DumpOptions {
+    /// Also unreachable objects; without it the JVM does a full GC first.
+    pub all: bool,
+    /// Compressed with gzip while writing; JDK 17 and newer.
+    pub gz: bool,
+}
+
+/// A running sample program. It is ended when this is dropped, and ends by itself when the test
+/// process dies, since its standard input is closed then.
+pub struct Sample {
+    name: String,
+    jdk: Jdk,
+    process: Child,
+    stdin: ChildStdin,
+    printed: Receiver<Printed>,
+    truth: BTreeMap<String, String>,
+    log: String,
+}
+
+enum Printed {
+    Out(String),
+    Err(String),
+}
+
+impl Sample {
+    /// Starts a sample and waits until it is ready.
+    ///
+    /// # Panics
+    /// When it cannot be compiled or started, or is not ready in time; the message has its output.
+    pub fn start(jdk: &Jdk, name: &str, arguments: &[&str], jvm_flags: &[&str]) -> Sample {
+        let mut process = jdk
+            .command("java")
+            .args(jvm_flags)
+            .arg("-cp")
+            .arg(classes())
+            .arg(format!("anthill.samples.{name}"))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|e| panic!("cannot start {name} on JDK {}: {e}", jdk.version()));
+
+        let (sender, printed) = mpsc::channel();
+        forward(process.stdout.take(), Printed::Out, sender.clone());
+        forward(process.stderr.take(), Printed::Err, sender);
+        let stdin = process.stdin.take().expect("standard input is piped");
+        let mut sample = Sample {
+            name: name.to_owned(),
+            jdk: jdk.clone(),
+            process,
+            stdin,
+            printed,
+            truth: BTreeMap::new(),
+            log: String::new(),
+        };
+        sample.wait_until_ready();
+        sample
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub fn jdk(&self) -> &Jdk {
+        &self.jdk
+    }
+
+    /// What the program said about itself before it was last ready, by key.
+    pub fn truth(&self) -> &BTreeMap<String, String> {
+        &self.truth
+    }
+
+    /// The number the program said under `key`.
+    ///
+    /// # Panics
+    /// When there is no such key or its value is no number.
+    pub fn count(&self, key: &str) -> u64 {
+        let value = self
+            .truth
+            .get(key)
+            .unwrap_or_else(|| panic!("{} says nothing about {key:?}", self.name));
+        value
+            .parse()
+            .unwrap_or_else(|_| panic!("{} says {key:?} = {value:?}: no number", self.name))
+    }
+
+    /// Sends a command and waits until the program is ready again.
+    ///
+    /// # Panics
+    /// When it is not ready in time; programs without commands never are.
+    pub fn send(&mut self, command: &str) {
+        writeln!(self.stdin, "{command}")
+            .unwrap_or_else(|e| panic!("cannot write to {}: {e}", self.name));
+        self.wait_until_ready();
+    }
+
+    /// The JVM's own class histogram, after a full GC.
+    ///
+    /// # Panics
+    /// When the JVM does not answer.
+    pub fn histogram(&self) -> Histogram {
+        histogram::parse(&self.jcmd(&["GC.class_histogram"]))
+    }
+
+    /// Lets the JVM write a heap dump to `path`; a file there is replaced.
+    ///
+    /// # Panics
+    /// When the JVM does not write it.
+    pub fn dump(&self, path: &Path, options: DumpOptions) {
+        let path = std::path::absolute(path)
+            .unwrap_or_else(|e| panic!("no absolute path for {}: {e}", path.display()));
+        // The JVM refuses to overwrite.
+        let _ = fs::remove_file(&path);
+        let mut arguments = vec!["GC.heap_dump"];
+        if options.all {
+            arguments.push("-all");
+        }
+        if options.gz {
+            arguments.push("-gz=1");
+        }
+        let quoted = format!("\"{}\"", path.display());
+        arguments.push(&quoted);
+        let answer = self.jcmd(&arguments);
+        assert!(
+            answer.contains("Heap dump file created") && path.is_file(),
+            "no heap dump of {} in {}: {answer}",
+            self.name,
+            path.display()
+        );
+    }
+
+    /// Any other `jcmd` command, with its answer.
+    ///
+    /// # Panics
+    /// When the JVM does not answer.
+    pub fn jcmd(&self, arguments: &[&str]) -> String {
+        self.jdk
+            .jcmd(self.pid(), arguments, JCMD_TIMEOUT)
+            .unwrap_or_else(|why| panic!("{} on JDK {}: {why}", self.name, self.jdk.version()))
+    }
+
+    fn wait_until_ready(&mut self) {
+        self.truth.clear();
+        let deadline = Instant::now() + READY_TIMEOUT;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.printed.recv_timeout(left) {
+                Ok(Printed::Out(line)) if line == "READY" => return,
+                Ok(Printed::Out(line)) => match truth_in(&line) {
+                    Some((key, value)) => {
+                        self.truth.insert(key.to_owned(), value.to_owned());
+                    }
+                    None => self.log += &(line + "\n"),
+                },
+                Ok(Printed::Err(line)) => self.log += &(line + "\n"),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.fail(&format!("not ready after {READY_TIMEOUT:?}"))
+                }
+                Err(RecvTimeoutError::Disconnected) => self.fail("ended before it was ready"),
+            }
+        }
+    }
+
+    fn fail(&self, what: &str) -> ! {
+        panic!(
+            "{} on JDK {}: {what}\n{}",
+            self.name,
+            self.jdk.version(),
+            self.log
+        );
+    }
+}
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        // It may have ended already; either way it is gone after this.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// `TRUTH key = value`; the value may be empty.
+fn truth_in(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.strip_prefix("TRUTH ")?.split_once(" =")?;
+    Some((key, value.strip_prefix(' ').unwrap_or(value)))
+}
+
+fn forward<R: Read + Send + 'static>(
+    stream: Option<R>,
+    as_printed: fn(String) -> Printed,
+    to: Sender<Printed>,
+) {
+    let stream = stream.expect("the stream is piped");
+    thread::spawn(move || {
+        for line in BufReader::new(stream).lines() {
+            let Ok(line) = line else { break };
+            if to.send(as_printed(line)).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+/// The folder of the compiled samples, made when needed. Its name is a hash of the sources and a
+/// complete folder appears in one step, so that test processes never see a half-made or stale one.
+fn classes() -> &'static Path {
+    static CLASSES: OnceLock<PathBuf> = OnceLock::new();
+    CLASSES.get_or_init(|| compile().unwrap_or_else(|why| panic!("cannot compile samples: {why}")))
+}
+
+fn compile() -> Result<PathBuf, String> {
+    let sources = sources()?;
+    let mut hasher = DefaultHasher::new();
+    for source in &sources {
+        let text = fs::read(source).map_err(|e| format!("{}: {e}", source.display()))?;
+        (source.file_name(), text).hash(&mut hasher);
+    }
+    let folder = target().join("samples");
+    let complete = folder.join(format!("{:016x}", hasher.finish()));
+    if complete.is_dir() {
+        return Ok(complete);
+    }
+
+    let jdk = Jdk::installed().ok_or("no JDK with javac")?;
+    let partial = complete.with_extension(format!("{}.partial", std_process::id()));
+    fs::create_dir_all(&partial).map_err(|e| format!("{}: {e}", partial.display()))?;
+    let mut javac = jdk.command("javac");
+    javac
+        .args(["-encoding", "UTF-8", "--release", "11"])
+        .args(["-Xlint:all", "-Xlint:-options", "-Werror", "-d"])
+        .arg(&partial)
+        .args(&sources);
+    process::run_successfully(&mut javac, COMPILE_TIMEOUT)?;
+    if let Err(e) = fs::rename(&partial, &complete) {
+        // Another process may have been first.
+        let _ = fs::remove_dir_all(&partial);
+        if !complete.is_dir() {
+            return Err(format!("{}: {e}", complete.display()));
+        }
+    }
+    Ok(complete)
+}
+
+fn sources() -> Result<Vec<PathBuf>, String> {
+    let folder = repository().join("java/samples/anthill/samples");
+    let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut sources: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "java"))
+        .collect();
+    sources.sort();
+    Ok(sources)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::truth_in;
+
+    #[test]
+    fn a_truth_line_may_have_an_empty_value() {
+        assert_eq!(truth_in("TRUTH products = 12"), Some(("products", "12")));
+        assert_eq!(truth_in("TRUTH empty = "), Some(("empty", "")));
+        assert_eq!(truth_in("TRUTH sum = a = b"), Some(("sum", "a = b")));
+        assert_eq!(truth_in("anything else"), None);
+    }
+}
