@@ -1,1 +1,20 @@
-//! graph
+//! Who keeps what alive: reachability, dominators, retained sizes, closures and paths.
+//!
+//! Works on numbers only: it knows neither names of classes nor files. Everything is iterative,
+//! for a chain of ten million objects is a normal heap.
+
+mod closure;
+mod convention;
+mod depth_first;
+mod dominators;
+mod graph;
+mod groups;
+mod paths;
+
+pub use closure::{gc_closure, reachable, transitive_closure};
+pub use convention::Convention;
+pub use depth_first::DepthFirst;
+pub use dominators::{Dominators, ROOT, UNREACHABLE};
+pub use graph::{EdgeKind, Graph, NodeId};
+pub use groups::{GroupTotals, retained_by_groups};
+pub use paths::{Paths, RootPath};

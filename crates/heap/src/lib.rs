@@ -16,13 +16,13 @@ mod sizes;
 mod state;
 mod threads;
 
-pub use addresses::{AddressMap, AddressMapParts, Block};
+pub use addresses::{AddressFinder, AddressMap, AddressMapParts, Block};
 pub use bits::BitSet;
 pub use builder::HeapBuilder;
 pub use class::{Class, ClassKind, Field, FieldType, StaticField, Strength, Value, package_of};
 pub use column::{Column, Owner};
 pub use missing::{Missing, MissingKind};
-pub use offsets::Offsets;
+pub use offsets::{Offsets, OffsetsView};
 pub use progress::{Cancelled, Progress, Quiet};
 pub use roots::{Root, RootKind, RootOrigin};
 pub use sizes::{ArrayLayout, Sizer, Sizes};

@@ -1,1 +1,22 @@
-//! hprof
+//! HPROF bytes → heap state, field values and strings on demand, and the index kept on disk.
+//!
+//! Knows no analyses. Nothing in a file is trusted: every length is checked, damage is passed
+//! over, and what is missing is listed in the heap state.
+
+mod classes;
+mod columns;
+mod content;
+mod dump;
+mod error;
+pub mod layout;
+mod load;
+mod read;
+mod records;
+mod subrecord;
+mod survey;
+mod values;
+
+pub use content::Content;
+pub use dump::{Dump, DumpInfo};
+pub use error::Error;
+pub use values::{FieldValue, Records};

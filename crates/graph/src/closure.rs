@@ -1,0 +1,39 @@
+//! Reachability and the closures of one group (Weninger et al. 2018, section 3.2).
+
+use anthill_heap::BitSet;
+
+use crate::graph::{Graph, NodeId};
+
+/// All nodes that can be reached from the roots.
+pub fn reachable(graph: &Graph) -> BitSet {
+    transitive_closure(graph, graph.roots())
+}
+
+/// All that a group reaches, itself included.
+pub fn transitive_closure(graph: &Graph, group: &[NodeId]) -> BitSet {
+    let mut seen = BitSet::new(graph.len() as usize);
+    spread(graph, &mut seen, group.iter().copied());
+    seen
+}
+
+/// All that would die with a group: what is reachable, but not without it.
+pub fn gc_closure(graph: &Graph, group: &[NodeId]) -> BitSet {
+    let mut closure = reachable(graph);
+    let mut without = BitSet::new(graph.len() as usize);
+    for &node in group {
+        without.insert(node);
+    }
+    let members = without.clone();
+    spread(graph, &mut without, graph.roots().iter().copied());
+    without.subtract(&members);
+    closure.subtract(&without);
+    closure
+}
+
+/// Adds `starts` and what they reach to `seen`; what is in it already is not passed.
+fn spread(graph: &Graph, seen: &mut BitSet, starts: impl Iterator<Item = NodeId>) {
+    let mut work: Vec<NodeId> = starts.filter(|&node| seen.add(node)).collect();
+    while let Some(node) = work.pop() {
+        work.extend(graph.successors(node).filter(|&to| seen.add(to)));
+    }
+}

@@ -1,0 +1,86 @@
+//! Which references keep alive, and what counts as a root.
+
+use anthill_heap::Strength;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Convention {
+    pub soft: bool,
+    pub weak: bool,
+    pub phantom: bool,
+    pub finalizer: bool,
+    /// Eclipse MAT's view: a stand-in object for the boot loader, local variables held by their
+    /// threads instead of being roots, signers and protection domains left out.
+    pub mat: bool,
+}
+
+impl Convention {
+    /// Strong and soft references keep alive.
+    pub const DEFAULT: Convention = Convention {
+        soft: true,
+        weak: false,
+        phantom: false,
+        finalizer: false,
+        mat: false,
+    };
+
+    pub const MAT: Convention = Convention {
+        soft: true,
+        weak: true,
+        phantom: true,
+        finalizer: true,
+        mat: true,
+    };
+
+    pub fn keeps(&self, strength: Strength) -> bool {
+        match strength {
+            Strength::Strong => true,
+            Strength::Soft => self.soft,
+            Strength::Weak => self.weak,
+            Strength::Phantom => self.phantom,
+            Strength::Finalizer => self.finalizer,
+        }
+    }
+}
+
+impl Default for Convention {
+    fn default() -> Self {
+        Convention::DEFAULT
+    }
+}
+
+impl std::fmt::Display for Convention {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        if self.mat {
+            return f.write_str("compatible with Eclipse MAT: all references keep alive, locals are held by their threads");
+        }
+        let kinds = [
+            ("soft", self.soft),
+            ("weak", self.weak),
+            ("phantom", self.phantom),
+            ("finalizer", self.finalizer),
+        ];
+        let kept: Vec<&str> = ["strong"]
+            .into_iter()
+            .chain(kinds.iter().filter(|kind| kind.1).map(|kind| kind.0))
+            .collect();
+        let other: Vec<&str> = kinds
+            .iter()
+            .filter(|kind| !kind.1)
+            .map(|kind| kind.0)
+            .collect();
+        write!(f, "{} references keep alive", list(&kept))?;
+        if !other.is_empty() {
+            write!(f, "; {} ones do not", list(&other))?;
+        }
+        Ok(())
+    }
+}
+
+fn list(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}

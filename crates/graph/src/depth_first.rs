@@ -1,0 +1,249 @@
+//! One depth-first search from the roots, made so that everything after it can read columns.
+//!
+//! Left out are objects whose dominator is plain to see: one referrer, no references of their
+//! own, not a root (the `byte[]` of a string). Edges to roots are left out too, since nothing
+//! but the virtual root dominates them.
+
+use anthill_heap::{BitSet, Cancelled, Offsets, Progress};
+
+use crate::graph::{Graph, NodeId};
+
+/// The virtual root, number 0 of every search.
+pub const VIRTUAL_ROOT: u32 = 0;
+const CHUNK: usize = 1 << 16;
+
+pub struct DepthFirst {
+    /// By number in preorder: the node. Entry 0 is the virtual root and means nothing.
+    pub order: Vec<NodeId>,
+    /// By number: the number of the node it was found from.
+    pub parent: Vec<u32>,
+    /// Numbers in the order in which they were finished, without the virtual root.
+    pub postorder: Vec<u32>,
+    /// By number: where its further predecessors begin in `others`.
+    others_start: Offsets,
+    /// Numbers of predecessors besides the parent.
+    others: Vec<u32>,
+    /// The nodes that were left out; each has one referrer.
+    pub leaves: BitSet,
+}
+
+impl DepthFirst {
+    pub fn new(graph: &Graph, progress: &dyn Progress) -> Result<Self, Cancelled> {
+        progress.stage("finding reachable objects", u64::from(graph.len()));
+        let (further, class_targets) = graph.with_further_edges();
+        let leaves = leaves(graph, &further);
+        let mut skip = leaves.clone();
+        skip.union_with(graph.root_set());
+        let mut search = Search {
+            graph,
+            further,
+            class_targets,
+            skip,
+            number: vec![0; graph.len() as usize],
+            order: vec![NodeId::MAX],
+            parent: vec![VIRTUAL_ROOT],
+            cursor: vec![0],
+            postorder: Vec::new(),
+            others: Pairs::default(),
+        };
+        for &root in graph.roots() {
+            progress.check()?;
+            search.from_root(root, progress);
+        }
+        let Search {
+            order,
+            parent,
+            postorder,
+            others,
+            ..
+        } = search;
+        let (others_start, others) = others.by_target(order.len());
+        Ok(DepthFirst {
+            order,
+            parent,
+            postorder,
+            others_start,
+            others,
+            leaves,
+        })
+    }
+
+    /// The number of nodes searched and the virtual root.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.order.len() <= 1
+    }
+
+    /// By number: the predecessors besides the parent.
+    pub fn other_predecessors<'a>(&'a self) -> impl Fn(u32) -> &'a [u32] {
+        let starts = self.others_start.view();
+        move |number| &self.others[starts.range(number)]
+    }
+}
+
+struct Search<'a> {
+    graph: &'a Graph<'a>,
+    further: BitSet,
+    class_targets: Vec<u32>,
+    skip: BitSet,
+    /// By node: its number, 0 if it was not seen yet.
+    number: Vec<u32>,
+    order: Vec<NodeId>,
+    parent: Vec<u32>,
+    /// By number: how many edges were followed.
+    cursor: Vec<u32>,
+    postorder: Vec<u32>,
+    others: Pairs,
+}
+
+impl Search<'_> {
+    fn from_root(&mut self, root: NodeId, progress: &dyn Progress) {
+        let before = self.order.len();
+        let mut current = self.visit(root, VIRTUAL_ROOT);
+        while current != VIRTUAL_ROOT {
+            current = match self.next_child(current) {
+                Some(child) => self.visit(child, current),
+                None => {
+                    self.postorder.push(current);
+                    self.parent[current as usize]
+                }
+            };
+        }
+        progress.advance((self.order.len() - before) as u64);
+    }
+
+    #[inline]
+    fn visit(&mut self, node: NodeId, parent: u32) -> u32 {
+        let number = self.order.len() as u32;
+        self.number[node as usize] = number;
+        self.order.push(node);
+        self.parent.push(parent);
+        self.cursor.push(0);
+        number
+    }
+
+    /// Follows edges of `current` up to the next unseen node.
+    #[inline]
+    fn next_child(&mut self, current: u32) -> Option<NodeId> {
+        let node = self.order[current as usize];
+        let references = self.graph.references(node);
+        let followed = self.cursor[current as usize] as usize;
+        if followed < references.len() {
+            for (index, &to) in references.iter().enumerate().skip(followed) {
+                if self.is_unseen(to, current) {
+                    self.cursor[current as usize] = index as u32 + 1;
+                    return Some(to);
+                }
+            }
+            self.cursor[current as usize] = references.len() as u32;
+        }
+        if self.further.contains(node) {
+            self.next_further_child(node, current, references.len())
+        } else {
+            None
+        }
+    }
+
+    fn next_further_child(
+        &mut self,
+        node: NodeId,
+        current: u32,
+        references: usize,
+    ) -> Option<NodeId> {
+        loop {
+            let index = self.cursor[current as usize] as usize - references;
+            let to = self.graph.further_edge(node, index, &self.class_targets)?;
+            self.cursor[current as usize] += 1;
+            if self.is_unseen(to, current) {
+                return Some(to);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn is_unseen(&mut self, to: NodeId, from: u32) -> bool {
+        if self.skip.contains(to) {
+            return false;
+        }
+        let number = self.number[to as usize];
+        if number != 0 && number != from {
+            self.others.push(number, from);
+        }
+        number == 0
+    }
+}
+
+/// Nodes whose only referrer dominates them for lack of any other edge, in or out.
+fn leaves(graph: &Graph, further: &BitSet) -> BitSet {
+    let mut once = BitSet::new(graph.len() as usize);
+    let mut leaves = BitSet::new(graph.len() as usize);
+    let mut twice = BitSet::new(graph.len() as usize);
+    for node in 0..graph.len() {
+        for &to in graph.references(node) {
+            if !once.add(to) {
+                twice.insert(to);
+            }
+        }
+        for &(_, to, _) in graph.extra_edges(node) {
+            twice.insert(to);
+        }
+        if graph.references(node).is_empty()
+            && !further.contains(node)
+            && !graph.is_class_object(node)
+        {
+            leaves.insert(node);
+        }
+    }
+    leaves.intersect_with(&once);
+    leaves.subtract(&twice);
+    leaves.subtract(graph.root_set());
+    leaves
+}
+
+/// Pairs of numbers, in chunks so that growing never copies.
+#[derive(Default)]
+struct Pairs {
+    chunks: Vec<Vec<(u32, u32)>>,
+}
+
+impl Pairs {
+    #[inline]
+    fn push(&mut self, target: u32, source: u32) {
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => {
+                // An array may name the same object millions of times.
+                if chunk.last() != Some(&(target, source)) {
+                    chunk.push((target, source));
+                }
+            }
+            _ => {
+                let mut chunk = Vec::with_capacity(CHUNK);
+                chunk.push((target, source));
+                self.chunks.push(chunk);
+            }
+        }
+    }
+
+    /// The sources sorted by target.
+    fn by_target(self, targets: usize) -> (Offsets, Vec<u32>) {
+        let mut counts = vec![0u32; targets];
+        for &(target, _) in self.chunks.iter().flatten() {
+            counts[target as usize] += 1;
+        }
+        let total = self.chunks.iter().map(Vec::len).sum();
+        let offsets = Offsets::from_counts(counts.iter().copied())
+            .expect("fewer than 2^32 edges into 1,024 nodes");
+        let starts = offsets.view();
+        let mut sources = vec![0; total];
+        for chunk in self.chunks {
+            for (target, source) in chunk {
+                counts[target as usize] -= 1;
+                sources[starts.get(target as usize) + counts[target as usize] as usize] = source;
+            }
+        }
+        (offsets, sources)
+    }
+}

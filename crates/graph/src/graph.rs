@@ -1,0 +1,304 @@
+//! The heap state as a graph under a convention: nodes, edges, roots and sizes.
+
+use anthill_heap::{BitSet, ClassKind, HeapState, ObjectId, OffsetsView, RootOrigin, Sizer, Sizes};
+
+use crate::Convention;
+
+/// An object number, or [`Graph::system_loader`].
+pub type NodeId = u32;
+
+const NONE: u32 = u32::MAX;
+
+/// Why there is an edge, for those who name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EdgeKind {
+    /// A field, array element or static field.
+    Reference,
+    /// An object's class.
+    Class,
+    Superclass,
+    Loader,
+    Signers,
+    ProtectionDomain,
+    Referent,
+    /// A local variable, seen as held by its thread.
+    Local,
+}
+
+pub struct Graph<'a> {
+    pub state: &'a HeapState,
+    pub convention: Convention,
+    nodes: u32,
+    offsets: OffsetsView<'a>,
+    references: &'a [u32],
+    classes: &'a [u32],
+    /// By class: its class object.
+    class_objects: Vec<u32>,
+    /// Edges that are neither references nor lead to the object's class, by source, ascending.
+    extra: Vec<(NodeId, NodeId, EdgeKind)>,
+    has_extra: BitSet,
+    roots: Vec<NodeId>,
+    is_root: BitSet,
+    sizer: Sizer<'a>,
+    system_loader: Option<NodeId>,
+    system_loader_class: Option<u32>,
+}
+
+impl<'a> Graph<'a> {
+    /// `sizes` say how bytes are counted; they must be for the classes of `state`.
+    pub fn new(state: &'a HeapState, sizes: &'a Sizes, convention: Convention) -> Self {
+        let objects = state.len();
+        let boot_classes = state
+            .classes()
+            .iter()
+            .any(|class| class.mirror.is_some() && class.loader.is_none());
+        let system_loader = (convention.mat && boot_classes).then_some(objects);
+        let nodes = objects + u32::from(system_loader.is_some());
+        let mut graph = Graph {
+            state,
+            convention,
+            nodes,
+            offsets: state.columns.offsets.view(),
+            references: &state.columns.references,
+            classes: &state.columns.classes,
+            class_objects: state
+                .classes()
+                .iter()
+                .map(|class| class.mirror.unwrap_or(NONE))
+                .collect(),
+            extra: Vec::new(),
+            has_extra: BitSet::new(nodes as usize),
+            roots: Vec::new(),
+            is_root: BitSet::new(nodes as usize),
+            sizer: sizes.sizer(state.classes()),
+            system_loader,
+            system_loader_class: None,
+        };
+        graph.add_class_edges();
+        graph.add_referents();
+        graph.add_roots();
+        graph
+            .extra
+            .sort_unstable_by_key(|&(from, to, _)| (from, to));
+        for &(from, ..) in &graph.extra {
+            graph.has_extra.insert(from);
+        }
+        graph
+    }
+
+    fn add_class_edges(&mut self) {
+        let classes = self.state.classes();
+        for class in classes {
+            let Some(mirror) = class.mirror else { continue };
+            let above = class.super_class.and_then(|id| classes[id as usize].mirror);
+            let mut edge =
+                |to: Option<NodeId>, kind| self.extra.extend(to.map(|to| (mirror, to, kind)));
+            edge(above, EdgeKind::Superclass);
+            edge(class.loader.or(self.system_loader), EdgeKind::Loader);
+            if !self.convention.mat {
+                edge(class.signers, EdgeKind::Signers);
+                edge(class.protection_domain, EdgeKind::ProtectionDomain);
+            }
+        }
+        if let Some(loader) = self.system_loader {
+            let class = classes
+                .iter()
+                .position(|class| class.name == "java.lang.ClassLoader");
+            self.system_loader_class = class.map(|class| class as u32);
+            let mirror = class.and_then(|class| classes[class].mirror);
+            self.extra
+                .extend(mirror.map(|to| (loader, to, EdgeKind::Class)));
+        }
+    }
+
+    fn add_referents(&mut self) {
+        let (from, to): (&[u32], &[u32]) = (
+            &self.state.columns.referrers_by_referent,
+            &self.state.columns.referents,
+        );
+        for (&from, &to) in from.iter().zip(to) {
+            let strength = self.state.class(from).reference;
+            if strength.is_some_and(|strength| self.convention.keeps(strength)) {
+                self.extra.push((from, to, EdgeKind::Referent));
+            }
+        }
+    }
+
+    fn add_roots(&mut self) {
+        for root in &self.state.tables.roots {
+            let thread = root
+                .thread
+                .and_then(|thread| self.state.tables.threads[thread as usize].object);
+            match thread {
+                Some(thread) if self.convention.mat && root.origin != RootOrigin::ThreadObject => {
+                    self.extra.push((thread, root.object, EdgeKind::Local));
+                }
+                _ if self.is_root.add(root.object) => self.roots.push(root.object),
+                _ => {}
+            }
+        }
+        if let Some(loader) = self
+            .system_loader
+            .filter(|&loader| self.is_root.add(loader))
+        {
+            self.roots.push(loader);
+        }
+    }
+
+    /// The number of nodes: all objects, and the system loader if there is one.
+    pub fn len(&self) -> u32 {
+        self.nodes
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nodes == 0
+    }
+
+    /// The stand-in for the boot loader that MAT's view has.
+    pub fn system_loader(&self) -> Option<NodeId> {
+        self.system_loader
+    }
+
+    /// The nodes that roots lead to, each once.
+    pub fn roots(&self) -> &[NodeId] {
+        &self.roots
+    }
+
+    pub fn is_root(&self, node: NodeId) -> bool {
+        self.is_root.contains(node)
+    }
+
+    pub(crate) fn root_set(&self) -> &BitSet {
+        &self.is_root
+    }
+
+    /// The class of a node, if it has one that the heap state knows.
+    #[inline]
+    pub fn class(&self, node: NodeId) -> Option<u32> {
+        self.classes
+            .get(node as usize)
+            .copied()
+            .or(self.system_loader_class)
+    }
+
+    /// Shallow bytes.
+    #[inline]
+    pub fn size(&self, node: NodeId) -> u64 {
+        match self.classes.get(node as usize) {
+            Some(&class) => self
+                .sizer
+                .size(class, self.state.columns.details[node as usize]),
+            None => self
+                .system_loader_class
+                .map_or(0, |class| self.sizer.size(class, 0)),
+        }
+    }
+
+    /// Shallow bytes of all nodes in order.
+    pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
+        let details: &[u32] = &self.state.columns.details;
+        let objects = self
+            .classes
+            .iter()
+            .zip(details)
+            .map(|(&class, &detail)| self.sizer.size(class, detail));
+        objects.chain(self.system_loader.map(|loader| self.size(loader)))
+    }
+
+    /// References of a node: fields or elements, or static fields of a class object.
+    #[inline]
+    pub fn references(&self, node: NodeId) -> &'a [ObjectId] {
+        if node < self.state.len() {
+            &self.references[self.offsets.range(node)]
+        } else {
+            &[]
+        }
+    }
+
+    /// The class object of a node's class.
+    #[inline]
+    pub fn class_object(&self, node: NodeId) -> Option<NodeId> {
+        let class = *self.classes.get(node as usize)?;
+        Some(self.class_objects[class as usize]).filter(|&object| object != NONE)
+    }
+
+    /// The other edges of a node.
+    pub fn extra_edges(&self, node: NodeId) -> &[(NodeId, NodeId, EdgeKind)] {
+        if !self.has_extra.contains(node) {
+            return &[];
+        }
+        let start = self.extra.partition_point(|edge| edge.0 < node);
+        let len = self.extra[start..].partition_point(|edge| edge.0 == node);
+        &self.extra[start..start + len]
+    }
+
+    /// All that a node keeps alive directly.
+    pub fn successors(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let references = self.references(node).iter().copied();
+        let extra = self.extra_edges(node).iter().map(|edge| edge.1);
+        references.chain(self.class_object(node)).chain(extra)
+    }
+
+    /// All edges of a node with their kinds.
+    pub fn edges(&self, node: NodeId) -> impl Iterator<Item = (NodeId, EdgeKind)> + '_ {
+        let references = self
+            .references(node)
+            .iter()
+            .map(|&to| (to, EdgeKind::Reference));
+        let class = self.class_object(node).map(|to| (to, EdgeKind::Class));
+        references.chain(class).chain(
+            self.extra_edges(node)
+                .iter()
+                .map(|&(_, to, kind)| (to, kind)),
+        )
+    }
+
+    /// The nodes with edges besides references that matter for dominance: an edge to a root
+    /// does not, and most classes are roots.
+    pub(crate) fn with_further_edges(&self) -> (BitSet, Vec<u32>) {
+        let targets: Vec<u32> = self
+            .class_objects
+            .iter()
+            .map(|&object| {
+                if object == NONE || self.is_root.contains(object) {
+                    NONE
+                } else {
+                    object
+                }
+            })
+            .collect();
+        let mut further = self.has_extra.clone();
+        for (&class, node) in self.classes.iter().zip(0..) {
+            if targets[class as usize] != NONE {
+                further.insert(node);
+            }
+        }
+        (further, targets)
+    }
+
+    /// Edge number `index` of those that [`Graph::with_further_edges`] speaks of.
+    pub(crate) fn further_edge(
+        &self,
+        node: NodeId,
+        index: usize,
+        class_targets: &[u32],
+    ) -> Option<NodeId> {
+        let class = self
+            .classes
+            .get(node as usize)
+            .map_or(NONE, |&class| class_targets[class as usize]);
+        let index = match (class, index) {
+            (NONE, index) => index,
+            (class, 0) => return Some(class),
+            (_, index) => index - 1,
+        };
+        self.extra_edges(node).get(index).map(|edge| edge.1)
+    }
+
+    /// Whether a node can be a leaf of the reduced graph: nothing but references leads on.
+    pub(crate) fn is_class_object(&self, node: NodeId) -> bool {
+        self.classes
+            .get(node as usize)
+            .is_some_and(|&class| self.state.classes()[class as usize].kind == ClassKind::Mirror)
+    }
+}

@@ -1,0 +1,347 @@
+//! The class table: class dumps joined with names, and what the second pass must know of them.
+
+use anthill_heap::{
+    Class, ClassId, ClassKind, Field, FieldType, Missing, MissingKind, StaticField, Strength,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::read::Reader;
+use crate::records::Section;
+use crate::subrecord::ClassDump;
+use crate::survey::InstanceLengths;
+
+/// Classes with ids and addresses as the file states them; object numbers come later.
+pub struct ClassTable {
+    pub classes: Vec<Class>,
+    pub raw: Vec<RawClass>,
+    pub by_id: FxHashMap<u64, ClassId>,
+    by_name: FxHashMap<String, ClassId>,
+    pub missing: Vec<Missing>,
+}
+
+/// What a class dump says by address.
+#[derive(Clone, Default)]
+pub struct RawClass {
+    pub id: u64,
+    pub loader: u64,
+    pub signers: u64,
+    pub protection_domain: u64,
+    pub constants: Vec<u64>,
+}
+
+/// How to find the references in an instance.
+#[derive(Clone, Debug, Default)]
+pub struct InstanceLayout {
+    /// Bytes of field values in the file; `None` if a class of the chain is not described.
+    pub len: Option<usize>,
+    /// Where the references are.
+    pub references: Vec<u32>,
+    /// Where `Reference.referent` is.
+    pub referent: Option<u32>,
+    /// Where the number of stack words of a stack chunk is.
+    pub stack_words: Option<u32>,
+}
+
+const REFERENCE: &str = "java.lang.ref.Reference";
+const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
+
+impl ClassTable {
+    pub fn new(bytes: &[u8], section: &Section, class_dumps: &[usize]) -> Self {
+        let mut table = ClassTable {
+            classes: Vec::new(),
+            raw: Vec::new(),
+            by_id: FxHashMap::default(),
+            by_name: FxHashMap::default(),
+            missing: Vec::new(),
+        };
+        let mut supers = Vec::new();
+        for &position in class_dumps {
+            let mut reader = Reader::new(bytes, position + 1, section.id_size);
+            let Some(dump) = ClassDump::parse(&mut reader) else {
+                continue;
+            };
+            if dump.id != 0 && !table.by_id.contains_key(&dump.id) {
+                table.add_described(bytes, section, &dump);
+                supers.push(dump.super_class);
+            }
+        }
+        for (class, id) in supers.into_iter().enumerate() {
+            let super_class = table.by_id.get(&id).copied();
+            if id != 0 && super_class.is_none() {
+                let placeholder = table.unknown(bytes, section, id);
+                table.classes[class].super_class = Some(placeholder);
+            } else {
+                table.classes[class].super_class = super_class;
+            }
+        }
+        table.break_cycles();
+        table.find_strengths();
+        table
+    }
+
+    fn add_described(&mut self, bytes: &[u8], section: &Section, dump: &ClassDump) {
+        let text = |id| {
+            section
+                .string(bytes, id)
+                .unwrap_or_else(|| format!("(unnamed {id:#x})"))
+        };
+        let name = class_name(bytes, section, dump.id);
+        let statics = dump.statics.iter().map(|&(name, value)| StaticField {
+            name: text(name),
+            value,
+        });
+        let fields = dump.fields().map(|(name, ty)| Field {
+            name: text(name),
+            ty,
+        });
+        let mut class = new_class(name, true);
+        class.statics = statics.collect();
+        class.fields = fields.collect();
+        let raw = RawClass {
+            id: dump.id,
+            loader: dump.loader,
+            signers: dump.signers,
+            protection_domain: dump.protection_domain,
+            constants: dump.constants.clone(),
+        };
+        self.add(class, raw);
+    }
+
+    fn add(&mut self, class: Class, raw: RawClass) -> ClassId {
+        let id = self.classes.len() as ClassId;
+        if raw.id != 0 {
+            self.by_id.insert(raw.id, id);
+        }
+        self.by_name.entry(class.name.clone()).or_insert(id);
+        self.classes.push(class);
+        self.raw.push(raw);
+        id
+    }
+
+    /// A class that objects belong to but that no class dump describes.
+    pub fn unknown(&mut self, bytes: &[u8], section: &Section, id: u64) -> ClassId {
+        if let Some(&class) = self.by_id.get(&id) {
+            return class;
+        }
+        let name = class_name(bytes, section, id);
+        self.missing.push(Missing {
+            kind: MissingKind::UnknownClass,
+            offset: None,
+            amount: 1,
+            what: format!("{name} is not described in the file: the references and exact size of its instances are unknown"),
+        });
+        self.add(
+            new_class(name, false),
+            RawClass {
+                id,
+                ..RawClass::default()
+            },
+        )
+    }
+
+    /// The class of that name, made up if the file does not have it.
+    pub fn named(&mut self, name: &str) -> ClassId {
+        match self.by_name.get(name) {
+            Some(&class) => class,
+            None => self.add(new_class(name.to_owned(), false), RawClass::default()),
+        }
+    }
+
+    /// The class of an object array, given what its record names: some writers state the class
+    /// of the elements.
+    pub fn array_of(&mut self, class: ClassId) -> ClassId {
+        match self.classes[class as usize].kind {
+            ClassKind::Array(_) => class,
+            _ => self.named(&format!("{}[]", self.classes[class as usize].name)),
+        }
+    }
+
+    /// Superclass chains must end: a damaged file can say otherwise.
+    fn break_cycles(&mut self) {
+        let mut finished = FxHashSet::default();
+        for start in 0..self.classes.len() as ClassId {
+            let mut chain = FxHashSet::default();
+            let mut class = start;
+            while !finished.contains(&class) && chain.insert(class) {
+                let Some(above) = self.classes[class as usize].super_class else {
+                    break;
+                };
+                if chain.contains(&above) {
+                    let names = [above, class].map(|id| self.classes[id as usize].name.clone());
+                    self.missing.push(Missing {
+                        kind: MissingKind::Repaired,
+                        offset: None,
+                        amount: 1,
+                        what: format!("{} and {} are superclasses of each other; the second was taken to have none", names[0], names[1]),
+                    });
+                    self.classes[class as usize].super_class = None;
+                    break;
+                }
+                class = above;
+            }
+            finished.extend(chain);
+        }
+    }
+
+    fn find_strengths(&mut self) {
+        for class in 0..self.classes.len() as ClassId {
+            let strength = self.chain(class).find_map(|class| {
+                match self.classes[class as usize].name.as_str() {
+                    "java.lang.ref.SoftReference" => Some(Strength::Soft),
+                    "java.lang.ref.WeakReference" => Some(Strength::Weak),
+                    "java.lang.ref.PhantomReference" => Some(Strength::Phantom),
+                    "java.lang.ref.FinalReference" | "java.lang.ref.FinalizerReference" => {
+                        Some(Strength::Finalizer)
+                    }
+                    _ => None,
+                }
+            });
+            self.classes[class as usize].reference = strength;
+        }
+    }
+
+    fn chain(&self, class: ClassId) -> impl Iterator<Item = ClassId> + '_ {
+        std::iter::successors(Some(class), |&class| {
+            self.classes[class as usize].super_class
+        })
+    }
+
+    /// How instances of each class are laid out in the file.
+    pub fn instance_layouts(&self, id_size: usize) -> Vec<InstanceLayout> {
+        (0..self.classes.len() as ClassId)
+            .map(|class| self.instance_layout(class, id_size))
+            .collect()
+    }
+
+    fn instance_layout(&self, class: ClassId, id_size: usize) -> InstanceLayout {
+        let mut layout = InstanceLayout::default();
+        let mut offset = 0;
+        let mut complete = true;
+        for id in self.chain(class) {
+            let declaring = &self.classes[id as usize];
+            complete &= declaring.described;
+            for field in &declaring.fields {
+                if field.ty == FieldType::Object {
+                    let weak = self.classes[class as usize].reference.is_some();
+                    if weak && field.name == "referent" && declaring.name == REFERENCE {
+                        layout.referent = Some(offset);
+                    } else {
+                        layout.references.push(offset);
+                    }
+                } else if field.ty == FieldType::Int
+                    && field.name == "size"
+                    && declaring.name == STACK_CHUNK
+                {
+                    layout.stack_words = Some(offset);
+                }
+                offset += field.ty.size(id_size as u32);
+            }
+        }
+        layout.len = complete.then_some(offset as usize);
+        layout
+    }
+
+    pub fn instance_lengths(&self, id_size: usize, section: &Section) -> InstanceLengths {
+        let named = section.class_names.keys().map(|&id| (id, None));
+        let layouts = self.instance_layouts(id_size);
+        let described = self
+            .raw
+            .iter()
+            .zip(layouts)
+            .map(|(raw, layout)| (raw.id, layout.len));
+        named.chain(described).collect()
+    }
+}
+
+fn new_class(name: String, described: bool) -> Class {
+    let kind = match name.strip_suffix("[]") {
+        _ if name == "java.lang.Class" => ClassKind::Mirror,
+        _ if name == STACK_CHUNK => ClassKind::Variable,
+        Some(element) => {
+            let primitive = FieldType::ALL
+                .into_iter()
+                .skip(1)
+                .find(|ty| ty.java_name() == element);
+            ClassKind::Array(primitive.unwrap_or(FieldType::Object))
+        }
+        None => ClassKind::Instance,
+    };
+    Class {
+        name,
+        kind,
+        mirror: None,
+        super_class: None,
+        loader: None,
+        signers: None,
+        protection_domain: None,
+        fields: Vec::new(),
+        statics: Vec::new(),
+        reference: None,
+        described,
+    }
+}
+
+fn class_name(bytes: &[u8], section: &Section, id: u64) -> String {
+    let name = section
+        .class_names
+        .get(&id)
+        .and_then(|&name| section.string(bytes, name));
+    name.map_or_else(
+        || format!("(unknown class {id:#x})"),
+        |name| java_name(&name),
+    )
+}
+
+/// `java/lang/String` → `java.lang.String`, `[[I` → `int[][]`.
+fn java_name(internal: &str) -> String {
+    let element = internal.trim_start_matches('[');
+    let dimensions = internal.len() - element.len();
+    let primitive = match element {
+        "Z" => "boolean",
+        "C" => "char",
+        "F" => "float",
+        "D" => "double",
+        "B" => "byte",
+        "S" => "short",
+        "I" => "int",
+        "J" => "long",
+        _ => "",
+    };
+    let base = if dimensions > 0 && !primitive.is_empty() {
+        primitive.to_owned()
+    } else {
+        let plain = element
+            .strip_prefix('L')
+            .and_then(|name| name.strip_suffix(';'))
+            .filter(|_| dimensions > 0);
+        // The JVM shows the address of a hidden class after a slash.
+        plain
+            .unwrap_or(element)
+            .replace('/', ".")
+            .replace("+0x", "/0x")
+    };
+    base + &"[]".repeat(dimensions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::java_name;
+
+    #[test]
+    fn names_are_shown_as_in_java() {
+        for (internal, java) in [
+            ("java/lang/String", "java.lang.String"),
+            ("[[I", "int[][]"),
+            ("[Ljava/util/Map$Entry;", "java.util.Map$Entry[]"),
+            ("[Ljava.lang.String;", "java.lang.String[]"),
+            ("I", "I"),
+            ("byte[]", "byte[]"),
+            (
+                "Main$$Lambda$1+0x0000000800c03000",
+                "Main$$Lambda$1/0x0000000800c03000",
+            ),
+        ] {
+            assert_eq!(java_name(internal), java);
+        }
+    }
+}

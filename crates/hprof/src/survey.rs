@@ -1,0 +1,244 @@
+//! The first pass over the heap: which objects, class dumps and roots there are, and which
+//! stretches of the file hold sub-records that make sense.
+
+use std::ops::Range;
+
+use anthill_heap::{Missing, MissingKind, Progress, RootOrigin};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::Error;
+use crate::subrecord::{Sub, parse};
+
+/// Spans are cut at this many bytes, so that the second pass can share them out.
+const SPAN: usize = 4 << 20;
+/// After damage, this many sub-records in a row must make sense.
+const CHAIN: usize = 4;
+
+/// A stretch of whole sub-records.
+pub struct Span {
+    pub bytes: Range<usize>,
+    /// How many of them are objects.
+    pub objects: usize,
+}
+
+#[derive(Default)]
+pub struct Survey {
+    /// In file order.
+    pub spans: Vec<Span>,
+    /// Of instances, arrays and classes, by segment.
+    pub addresses: Vec<Vec<u64>>,
+    /// Where class dumps are.
+    pub class_dumps: Vec<usize>,
+    pub roots: Vec<RawRoot>,
+    /// Objects that claim the address 0.
+    pub without_address: u64,
+    pub missing: Vec<Missing>,
+}
+
+#[derive(Clone, Copy)]
+pub struct RawRoot {
+    pub object: u64,
+    pub origin: RootOrigin,
+    pub thread: Option<u32>,
+    pub frame: Option<u32>,
+    pub trace: Option<u32>,
+}
+
+/// What is known of a class when deciding whether an instance of it makes sense.
+pub type InstanceLengths = FxHashMap<u64, Option<usize>>;
+
+/// Surveys all segments. Those with damage are read again, strictly, once `lengths` can be
+/// computed from the class dumps found so far.
+pub fn survey<const ID: usize>(
+    bytes: &[u8],
+    segments: &[Range<usize>],
+    progress: &dyn Progress,
+    lengths: impl FnOnce(&[usize]) -> InstanceLengths,
+) -> Result<Survey, Error> {
+    let mut parts: Vec<Part> = segments
+        .par_iter()
+        .map(|segment| {
+            progress.check()?;
+            let part = Part::read::<ID>(bytes, segment.clone());
+            progress.advance(segment.len() as u64);
+            Ok(part)
+        })
+        .collect::<Result<_, Error>>()?;
+    if parts.iter().any(|part| part.damage.is_some()) {
+        let class_dumps: Vec<usize> = parts
+            .iter()
+            .flat_map(|part| part.class_dumps.iter().copied())
+            .collect();
+        let lengths = lengths(&class_dumps);
+        for (part, segment) in parts.iter_mut().zip(segments) {
+            if part.damage.is_some() {
+                *part = Part::read_strictly::<ID>(bytes, segment.clone(), &lengths);
+            }
+        }
+    }
+    let mut survey = Survey::default();
+    for part in parts {
+        survey.spans.extend(part.spans);
+        survey.addresses.push(part.addresses);
+        survey.class_dumps.extend(part.class_dumps);
+        survey.roots.extend(part.roots);
+        survey.without_address += part.without_address;
+        survey.missing.extend(part.missing);
+    }
+    Ok(survey)
+}
+
+/// What one segment holds.
+#[derive(Default)]
+struct Part {
+    spans: Vec<Span>,
+    addresses: Vec<u64>,
+    class_dumps: Vec<usize>,
+    roots: Vec<RawRoot>,
+    without_address: u64,
+    missing: Vec<Missing>,
+    /// Where a sub-record does not make sense.
+    damage: Option<usize>,
+}
+
+impl Part {
+    fn read<const ID: usize>(bytes: &[u8], segment: Range<usize>) -> Self {
+        let mut part = Part::default();
+        let bytes = &bytes[..segment.end];
+        let mut position = segment.start;
+        while position < segment.end {
+            let span = position;
+            let stop = segment.end.min(span + SPAN);
+            while position < stop {
+                let Some((sub, end)) = parse::<ID>(bytes, position) else {
+                    part.damage = Some(position);
+                    return part;
+                };
+                part.take(sub, position);
+                position = end;
+            }
+            part.end_span(span..position);
+        }
+        part
+    }
+
+    fn read_strictly<const ID: usize>(
+        bytes: &[u8],
+        segment: Range<usize>,
+        lengths: &InstanceLengths,
+    ) -> Self {
+        let mut part = Part::default();
+        let bytes = &bytes[..segment.end];
+        let mut position = segment.start;
+        while position < segment.end {
+            let span = position;
+            while let Some((sub, end)) =
+                parse::<ID>(bytes, position).filter(|(sub, _)| sensible(sub, lengths))
+            {
+                part.take(sub, position);
+                position = end;
+            }
+            if position > span {
+                part.end_span(span..position);
+            }
+            if position < segment.end {
+                let next = resync::<ID>(bytes, position + 1, lengths);
+                part.missing.push(Missing {
+                    kind: MissingKind::Unreadable,
+                    offset: Some(position as u64),
+                    amount: (next - position) as u64,
+                    what: format!(
+                        "{} bytes of the heap make no sense and were passed over",
+                        next - position
+                    ),
+                });
+                position = next;
+            }
+        }
+        part
+    }
+
+    fn end_span(&mut self, bytes: Range<usize>) {
+        let before: usize = self.spans.iter().map(|span| span.objects).sum();
+        self.spans.push(Span {
+            bytes,
+            objects: self.addresses.len() - before,
+        });
+    }
+
+    #[inline(always)]
+    fn take(&mut self, sub: Sub, position: usize) {
+        let id = match sub {
+            Sub::Instance { id, .. }
+            | Sub::ObjectArray { id, .. }
+            | Sub::PrimitiveArray { id, .. } => id,
+            Sub::Class { id } => {
+                self.class_dumps.push(position);
+                id
+            }
+            Sub::Root {
+                object,
+                origin,
+                thread,
+                frame,
+                trace,
+            } => {
+                return self.roots.push(RawRoot {
+                    object,
+                    origin,
+                    thread,
+                    frame,
+                    trace,
+                });
+            }
+            Sub::Other => return,
+        };
+        if id == 0 {
+            self.without_address += 1;
+        } else {
+            self.addresses.push(id);
+        }
+    }
+}
+
+/// Whether a sub-record that can be parsed also makes sense: its class is known and the
+/// length is right for it.
+fn sensible(sub: &Sub, lengths: &InstanceLengths) -> bool {
+    match sub {
+        Sub::Instance { class, len, .. } => match lengths.get(class) {
+            Some(Some(expected)) => expected == len,
+            Some(None) => true,
+            None => lengths.is_empty(),
+        },
+        Sub::ObjectArray { class, .. } => lengths.contains_key(class) || lengths.is_empty(),
+        _ => true,
+    }
+}
+
+/// The next position where a chain of sub-records makes sense, or the end.
+fn resync<const ID: usize>(bytes: &[u8], from: usize, lengths: &InstanceLengths) -> usize {
+    let makes_sense = |mut position| {
+        let mut telling = false;
+        for _ in 0..CHAIN {
+            match parse::<ID>(bytes, position).filter(|(sub, _)| sensible(sub, lengths)) {
+                // Roots are so short that noise looks like them.
+                Some((sub, end)) => {
+                    telling |= matches!(
+                        sub,
+                        Sub::Instance { .. } | Sub::ObjectArray { .. } | Sub::Class { .. }
+                    );
+                    position = end;
+                }
+                None => return false,
+            }
+            if position == bytes.len() {
+                return telling;
+            }
+        }
+        telling
+    };
+    (from..bytes.len())
+        .find(|&position| makes_sense(position))
+        .unwrap_or(bytes.len())
+}

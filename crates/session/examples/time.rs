@@ -1,0 +1,63 @@
+use anthill_graph::*;
+use anthill_heap::Quiet;
+use std::time::Instant;
+fn main() {
+    let path = std::env::args().nth(1).unwrap();
+    let t = Instant::now();
+    let dump = anthill_hprof::Dump::open(path.as_ref(), None, &Quiet).unwrap();
+    eprintln!(
+        "load {:?} objects {} refs {} classes {} roots {}",
+        t.elapsed(),
+        dump.state.len(),
+        dump.state.columns.references.len(),
+        dump.state.classes().len(),
+        dump.state.tables.roots.len()
+    );
+    eprintln!("{}", dump.state.tables.layout);
+    for m in &dump.state.tables.missing {
+        eprintln!("{m:?}");
+    }
+    for m in &dump.state.tables.assumed {
+        eprintln!("{m:?}");
+    }
+    let t = Instant::now();
+    let sizes = dump.state.tables.sizes.as_ref().unwrap();
+    let g = Graph::new(&dump.state, sizes, Convention::DEFAULT);
+    eprintln!("graph {:?}", t.elapsed());
+    let t = Instant::now();
+    let d = DepthFirst::new(&g, &Quiet).unwrap();
+    eprintln!(
+        "dfs {:?} nodes {} leaves {}",
+        t.elapsed(),
+        d.len(),
+        d.leaves.count()
+    );
+    let t = Instant::now();
+    let dom = Dominators::new(&g, &d, &Quiet).unwrap();
+    eprintln!("dominators {:?}", t.elapsed());
+    let t = Instant::now();
+    let goc: Vec<Vec<u32>> = (0..dump.state.classes().len() as u32)
+        .map(|c| vec![c])
+        .collect();
+    let tot = retained_by_groups(&g, &d, &dom, &goc, goc.len(), &Quiet).unwrap();
+    eprintln!("groups {:?}", t.elapsed());
+    let mut v: Vec<_> = tot.iter().enumerate().collect();
+    v.sort_by_key(|x| std::cmp::Reverse(x.1.bytes));
+    for (c, t) in v.iter().take(8) {
+        eprintln!(
+            "{:60} {:12} {:12}",
+            dump.state.classes()[*c].name,
+            t.objects,
+            t.bytes
+        );
+    }
+    eprintln!(
+        "{}",
+        std::fs::read_to_string("/proc/self/status")
+            .unwrap()
+            .lines()
+            .filter(|l| l.starts_with("VmHWM") || l.starts_with("RssAnon"))
+            .collect::<Vec<_>>()
+            .join(" ")
+    );
+}
