@@ -44,7 +44,7 @@ pub(super) struct Release {
     pub since_15: bool,
     /// JDK 19: `Thread.holder`.
     pub since_19: bool,
-    /// The dump lists fields from the last to the first, as HotSpot did before JDK 21.
+    /// The dump lists fields from the last to the first, as older releases do.
     pub reversed: bool,
 }
 
