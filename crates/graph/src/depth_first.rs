@@ -4,7 +4,7 @@
 //! own, not a root (the `byte[]` of a string). Edges to roots are left out too, since nothing
 //! but the virtual root dominates them.
 
-use anthill_heap::{BitSet, Cancelled, Offsets, Progress};
+use anthill_heap::{BitSet, Buffer, Cancelled, Offsets, OffsetsView, Progress};
 
 use crate::graph::{Graph, NodeId};
 
@@ -14,15 +14,15 @@ const CHUNK: usize = 1 << 16;
 
 pub struct DepthFirst {
     /// By number in preorder: the node. Entry 0 is the virtual root and means nothing.
-    pub order: Vec<NodeId>,
+    pub order: Buffer<NodeId>,
     /// By number: the number of the node it was found from.
-    pub parent: Vec<u32>,
+    pub parent: Buffer<u32>,
     /// Numbers in the order in which they were finished, without the virtual root.
-    pub postorder: Vec<u32>,
+    pub postorder: Buffer<u32>,
     /// By number: where its further predecessors begin in `others`.
     others_start: Offsets,
     /// Numbers of predecessors besides the parent.
-    others: Vec<u32>,
+    others: Buffer<u32>,
     /// The nodes that were left out; each has one referrer.
     pub leaves: BitSet,
 }
@@ -34,30 +34,40 @@ impl DepthFirst {
         let leaves = leaves(graph, &further);
         let mut skip = leaves.clone();
         skip.union_with(graph.root_set());
+        let most = graph.len() as usize + 1 - leaves.count();
+        let mut number = Buffer::zeroed(graph.len() as usize);
+        let [mut order, mut parent, mut postorder, mut cursor] =
+            std::array::from_fn(|_| Buffer::zeroed(most));
         let mut search = Search {
             graph,
             further,
             class_targets,
             skip,
-            number: vec![0; graph.len() as usize],
-            order: vec![NodeId::MAX],
-            parent: vec![VIRTUAL_ROOT],
-            cursor: vec![0],
-            postorder: Vec::new(),
+            number: &mut number,
+            order: &mut order,
+            parent: &mut parent,
+            cursor: &mut cursor,
+            postorder: &mut postorder,
+            seen: 1,
+            finished: 0,
             others: Pairs::default(),
         };
+        search.order[0] = NodeId::MAX;
         for &root in graph.roots() {
             progress.check()?;
             search.from_root(root, progress);
         }
         let Search {
-            order,
-            parent,
-            postorder,
+            seen,
+            finished,
             others,
             ..
         } = search;
-        let (others_start, others) = others.by_target(order.len());
+        drop((number, cursor));
+        order.truncate(seen);
+        parent.truncate(seen);
+        postorder.truncate(finished);
+        let (others_start, others) = others.by_target(seen);
         Ok(DepthFirst {
             order,
             parent,
@@ -77,10 +87,26 @@ impl DepthFirst {
         self.order.len() <= 1
     }
 
-    /// By number: the predecessors besides the parent.
-    pub fn other_predecessors<'a>(&'a self) -> impl Fn(u32) -> &'a [u32] {
-        let starts = self.others_start.view();
-        move |number| &self.others[starts.range(number)]
+    /// Predecessors besides the parent, for hot loops.
+    pub fn other_predecessors(&self) -> OtherPredecessors<'_> {
+        OtherPredecessors {
+            starts: self.others_start.view(),
+            others: &self.others,
+        }
+    }
+}
+
+/// By number: its predecessors besides its parent.
+#[derive(Clone, Copy)]
+pub struct OtherPredecessors<'a> {
+    starts: OffsetsView<'a>,
+    others: &'a [u32],
+}
+
+impl<'a> OtherPredecessors<'a> {
+    #[inline(always)]
+    pub fn of(&self, number: u32) -> &'a [u32] {
+        &self.others[self.starts.range(number)]
     }
 }
 
@@ -90,39 +116,42 @@ struct Search<'a> {
     class_targets: Vec<u32>,
     skip: BitSet,
     /// By node: its number, 0 if it was not seen yet.
-    number: Vec<u32>,
-    order: Vec<NodeId>,
-    parent: Vec<u32>,
+    number: &'a mut [u32],
+    order: &'a mut [NodeId],
+    parent: &'a mut [u32],
     /// By number: how many edges were followed.
-    cursor: Vec<u32>,
-    postorder: Vec<u32>,
+    cursor: &'a mut [u32],
+    postorder: &'a mut [u32],
+    seen: usize,
+    finished: usize,
     others: Pairs,
 }
 
 impl Search<'_> {
     fn from_root(&mut self, root: NodeId, progress: &dyn Progress) {
-        let before = self.order.len();
+        let before = self.seen;
         let mut current = self.visit(root, VIRTUAL_ROOT);
         while current != VIRTUAL_ROOT {
             current = match self.next_child(current) {
                 Some(child) => self.visit(child, current),
                 None => {
-                    self.postorder.push(current);
+                    self.postorder[self.finished] = current;
+                    self.finished += 1;
                     self.parent[current as usize]
                 }
             };
         }
-        progress.advance((self.order.len() - before) as u64);
+        progress.advance((self.seen - before) as u64);
     }
 
     #[inline]
     fn visit(&mut self, node: NodeId, parent: u32) -> u32 {
-        let number = self.order.len() as u32;
-        self.number[node as usize] = number;
-        self.order.push(node);
-        self.parent.push(parent);
-        self.cursor.push(0);
-        number
+        let number = self.seen;
+        self.seen += 1;
+        self.number[node as usize] = number as u32;
+        self.order[number] = node;
+        self.parent[number] = parent;
+        number as u32
     }
 
     /// Follows edges of `current` up to the next unseen node.
@@ -228,20 +257,21 @@ impl Pairs {
     }
 
     /// The sources sorted by target.
-    fn by_target(self, targets: usize) -> (Offsets, Vec<u32>) {
-        let mut counts = vec![0u32; targets];
+    fn by_target(self, targets: usize) -> (Offsets, Buffer<u32>) {
+        let mut counts = Buffer::<u32>::zeroed(targets);
+        let left: &mut [u32] = &mut counts;
         for &(target, _) in self.chunks.iter().flatten() {
-            counts[target as usize] += 1;
+            left[target as usize] += 1;
         }
         let total = self.chunks.iter().map(Vec::len).sum();
-        let offsets = Offsets::from_counts(counts.iter().copied())
-            .expect("fewer than 2^32 edges into 1,024 nodes");
+        let offsets = Offsets::from_counts(left).expect("fewer than 2^32 edges into 1,024 nodes");
         let starts = offsets.view();
-        let mut sources = vec![0; total];
+        let mut sources = Buffer::zeroed(total);
+        let places: &mut [u32] = &mut sources;
         for chunk in self.chunks {
             for (target, source) in chunk {
-                counts[target as usize] -= 1;
-                sources[starts.get(target as usize) + counts[target as usize] as usize] = source;
+                left[target as usize] -= 1;
+                places[starts.get(target as usize) + left[target as usize] as usize] = source;
             }
         }
         (offsets, sources)

@@ -1,7 +1,7 @@
 //! Immediate dominators and retained sizes: semi-NCA over columns in preorder
 //! (Georgiadis, "Linear-Time Algorithms for Dominators and Related Problems", 2005, section 2.3).
 
-use anthill_heap::{Cancelled, Column, Progress};
+use anthill_heap::{BitSet, Buffer, Cancelled, Column, Progress};
 
 use crate::depth_first::{DepthFirst, VIRTUAL_ROOT};
 use crate::graph::{Graph, NodeId};
@@ -19,46 +19,20 @@ pub struct Dominators {
 }
 
 impl Dominators {
+    /// Uses up the search, since its columns and the dominators need not exist together.
     pub fn new(
         graph: &Graph,
-        search: &DepthFirst,
+        search: DepthFirst,
         progress: &dyn Progress,
     ) -> Result<Self, Cancelled> {
-        progress.stage("computing dominators", search.len() as u64);
-        let dominators = semi_nca(search);
+        let total = search.len() as u64;
+        progress.stage("computing dominators", total);
+        let (order, leaves, dominators) = search.into_dominators();
         progress.check()?;
-        progress.advance(search.len() as u64 / 2);
-        let mut immediate = vec![UNREACHABLE; graph.len() as usize];
-        for (&node, &dominator) in search.order.iter().zip(&dominators).skip(1) {
-            immediate[node as usize] = if dominator == VIRTUAL_ROOT {
-                ROOT
-            } else {
-                search.order[dominator as usize]
-            };
-        }
-        let mut retained: Vec<u64> = graph.sizes().collect();
-        for node in 0..graph.len() {
-            if immediate[node as usize] != UNREACHABLE {
-                for &to in graph.references(node) {
-                    if search.leaves.contains(to) {
-                        immediate[to as usize] = node;
-                        retained[node as usize] += retained[to as usize];
-                    }
-                }
-            }
-        }
-        let mut sums: Vec<u64> = search
-            .order
-            .iter()
-            .map(|&node| retained.get(node as usize).copied().unwrap_or(0))
-            .collect();
-        for number in (1..search.len()).rev() {
-            sums[dominators[number] as usize] += sums[number];
-        }
-        for (&node, &sum) in search.order.iter().zip(&sums).skip(1) {
-            retained[node as usize] = sum;
-        }
-        progress.advance(search.len() as u64 / 2);
+        progress.advance(total / 2);
+        let retained = retained(graph, &order, &leaves, &dominators);
+        progress.advance(total / 2);
+        let immediate = by_node(graph, &order, &leaves, &dominators);
         Ok(Dominators {
             immediate: immediate.into(),
             retained: retained.into(),
@@ -88,37 +62,101 @@ impl Dominators {
     }
 }
 
-/// By number: the number of the immediate dominator.
-fn semi_nca(search: &DepthFirst) -> Vec<u32> {
-    let others = search.other_predecessors();
+/// By node: the immediate dominator.
+fn by_node(graph: &Graph, order: &[NodeId], leaves: &BitSet, dominators: &[u32]) -> Buffer<u32> {
+    let mut immediate = Buffer::filled(graph.len() as usize, UNREACHABLE);
+    let above: &mut [u32] = &mut immediate;
+    for (&node, &dominator) in order.iter().zip(dominators).skip(1) {
+        above[node as usize] = if dominator == VIRTUAL_ROOT {
+            ROOT
+        } else {
+            order[dominator as usize]
+        };
+    }
+    for node in 0..graph.len() {
+        if above[node as usize] != UNREACHABLE {
+            for &to in graph.references(node) {
+                if leaves.contains(to) {
+                    above[to as usize] = node;
+                }
+            }
+        }
+    }
+    immediate
+}
+
+/// By node: its bytes and those of all nodes it dominates.
+fn retained(graph: &Graph, order: &[NodeId], leaves: &BitSet, dominators: &[u32]) -> Buffer<u64> {
+    let mut retained = Buffer::collect(graph.len() as usize, graph.sizes());
+    let bytes: &mut [u64] = &mut retained;
+    let with_leaves = order.iter().map(|&node| {
+        if node == NodeId::MAX {
+            return 0;
+        }
+        let below = graph
+            .references(node)
+            .iter()
+            .filter(|&&to| leaves.contains(to));
+        bytes[node as usize] + below.map(|&to| bytes[to as usize]).sum::<u64>()
+    });
+    let mut sums = Buffer::collect(order.len(), with_leaves);
+    let sums: &mut [u64] = &mut sums;
+    for (number, &dominator) in dominators.iter().enumerate().skip(1).rev() {
+        sums[dominator as usize] += sums[number];
+    }
+    for (&node, &sum) in order.iter().zip(&*sums).skip(1) {
+        bytes[node as usize] = sum;
+    }
+    retained
+}
+
+impl DepthFirst {
+    /// Order, leaves and, by number, the number of the immediate dominator.
+    fn into_dominators(self) -> (Buffer<NodeId>, BitSet, Buffer<u32>) {
+        let semi = semidominators(&self);
+        let DepthFirst {
+            order,
+            leaves,
+            mut parent,
+            ..
+        } = self;
+        // Parents become dominators, in preorder.
+        let dominators: &mut [u32] = &mut parent;
+        for (number, &semi) in semi.iter().enumerate().skip(1) {
+            let mut dominator = dominators[number];
+            while dominator > semi {
+                dominator = dominators[dominator as usize];
+            }
+            dominators[number] = dominator;
+        }
+        (order, leaves, parent)
+    }
+}
+
+/// By number: the number of the semidominator.
+fn semidominators(search: &DepthFirst) -> Buffer<u32> {
     let count = search.len();
-    let mut ancestor = search.parent.clone();
-    let mut semi: Vec<u32> = (0..count as u32).collect();
-    let mut label = semi.clone();
+    let others = search.other_predecessors();
+    let parent: &[u32] = &search.parent;
+    let mut semidominators = Buffer::collect(count, 0u32..);
+    let semi: &mut [u32] = &mut semidominators;
+    let (mut ancestor, mut label) = (Buffer::copy_of(parent), Buffer::copy_of(semi));
+    let (ancestor, label): (&mut [u32], &mut [u32]) = (&mut ancestor, &mut label);
     let mut path = Vec::new();
     for number in (1..count as u32).rev() {
-        let mut smallest = search.parent[number as usize];
-        for &from in others(number) {
+        let mut smallest = parent[number as usize];
+        for &from in others.of(number) {
             let candidate = if from <= number {
                 from
             } else {
-                eval(from, number, &mut ancestor, &mut label, &mut path)
+                eval(from, number, ancestor, label, &mut path)
             };
             smallest = smallest.min(candidate);
         }
         semi[number as usize] = smallest;
         label[number as usize] = smallest;
     }
-    drop((ancestor, label));
-    let mut dominators = search.parent.clone();
-    for number in 1..count {
-        let mut dominator = dominators[number];
-        while dominator > semi[number] {
-            dominator = dominators[dominator as usize];
-        }
-        dominators[number] = dominator;
-    }
-    dominators
+    semidominators
 }
 
 /// The smallest semidominator on the way from `from` up to where numbers are at most `linked`,

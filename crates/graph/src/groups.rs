@@ -5,11 +5,10 @@
 //! common. Equal sets share one number and both operations are remembered, since a heap has
 //! millions of objects but few distinct sets.
 
-use anthill_heap::{Cancelled, Progress};
+use anthill_heap::{BitSet, Buffer, Cancelled, Progress};
 use rustc_hash::FxHashMap;
 
-use crate::depth_first::DepthFirst;
-use crate::dominators::{Dominators, UNREACHABLE};
+use crate::depth_first::{DepthFirst, OtherPredecessors};
 use crate::graph::Graph;
 
 /// What a group keeps alive, itself included.
@@ -24,13 +23,13 @@ const EMPTY: SetId = 0;
 const UNSET: SetId = SetId::MAX;
 /// More members than this in all sets together, and the groups are treated in parts.
 const MAX_MEMBERS: usize = 1 << 26;
+const RECENT: usize = 1 << 10;
 
 /// What each of `groups` groups retains, where the groups of an object depend on its class:
 /// `groups_of_class` has them by class, each ascending.
 pub fn retained_by_groups(
     graph: &Graph,
     search: &DepthFirst,
-    dominators: &Dominators,
     groups_of_class: &[Vec<u32>],
     groups: usize,
     progress: &dyn Progress,
@@ -52,7 +51,9 @@ pub fn retained_by_groups(
         let pass = Pass {
             graph,
             search,
-            dominators,
+            order: &search.order,
+            parent: &search.parent,
+            others: search.other_predecessors(),
             groups_of_class: &within,
         };
         if !pass.run(&mut totals, MAX_MEMBERS, progress)? {
@@ -67,7 +68,9 @@ pub fn retained_by_groups(
 struct Pass<'a> {
     graph: &'a Graph<'a>,
     search: &'a DepthFirst,
-    dominators: &'a Dominators,
+    order: &'a [u32],
+    parent: &'a [u32],
+    others: OtherPredecessors<'a>,
     groups_of_class: &'a [Vec<u32>],
 }
 
@@ -84,9 +87,10 @@ impl Pass<'_> {
         let Some(must) = self.must_pass(&mut sets, progress)? else {
             return Ok(false);
         };
-        let Some(sums) = self.sums(&mut sets, must) else {
+        let sums = self.sums(&mut sets, must);
+        if sets.overfull() {
             return Ok(false);
-        };
+        }
         for (set, sum) in sums.iter().enumerate() {
             for &group in sets.members(set as SetId) {
                 totals[group as usize].objects += sum.objects;
@@ -96,74 +100,109 @@ impl Pass<'_> {
         Ok(true)
     }
 
-    /// By number of the search: the set of groups every path passes.
+    /// By number of the search: the set of groups every path passes. `None` if the sets grow
+    /// too large.
     fn must_pass(
         &self,
         sets: &mut Sets,
         progress: &dyn Progress,
-    ) -> Result<Option<Vec<SetId>>, Cancelled> {
-        let others = self.search.other_predecessors();
-        let mut must = vec![UNSET; self.search.len()];
+    ) -> Result<Option<Buffer<SetId>>, Cancelled> {
+        let mut must_pass = Buffer::filled(self.parent.len(), UNSET);
+        let must: &mut [SetId] = &mut must_pass;
         must[0] = EMPTY;
-        let mut first = true;
-        loop {
-            let (mut changed, mut incomplete) = (false, false);
+        // Numbers some of whose predecessors had no set yet: after one round, only they and
+        // what comes after them can be wrong.
+        let mut doubtful = BitSet::new(must.len());
+        for &number in self.search.postorder.iter().rev() {
+            let (set, complete) = self.must_pass_one(number, must, sets);
+            must[number as usize] = set;
+            if !complete {
+                doubtful.insert(number);
+            }
+        }
+        let settled = doubtful
+            .iter()
+            .all(|number| self.must_pass_one(number, must, sets).0 == must[number as usize]);
+        let mut changing = !settled;
+        let mut changed_before = BitSet::new(must.len());
+        while changing && !sets.overfull() {
+            progress.check()?;
+            changing = false;
+            let mut changed = BitSet::new(must.len());
             for &number in self.search.postorder.iter().rev() {
-                let mut set = must[self.search.parent[number as usize] as usize];
-                for &from in others(number) {
-                    match must[from as usize] {
-                        // Not seen yet: optimistically it takes nothing away.
-                        UNSET => incomplete = true,
-                        from if from != set => set = sets.intersection(set, from),
-                        _ => {}
+                let moved = |from: u32| changed.contains(from) || changed_before.contains(from);
+                let affected = doubtful.contains(number)
+                    || moved(self.parent[number as usize])
+                    || self.others.of(number).iter().any(|&from| moved(from));
+                if affected {
+                    let set = self.must_pass_one(number, must, sets).0;
+                    if must[number as usize] != set {
+                        must[number as usize] = set;
+                        changed.insert(number);
+                        changing = true;
                     }
                 }
-                if let Some(class) = self.graph.class(self.search.order[number as usize]) {
-                    set = sets.with_class(set, class);
-                }
-                changed |= must[number as usize] != set;
-                must[number as usize] = set;
             }
-            progress.check()?;
-            if sets.overfull() {
-                return Ok(None);
-            }
-            // Without an unseen predecessor in the first round, the first round was exact.
-            if !changed || (first && !incomplete) {
-                return Ok(Some(must));
-            }
-            first = false;
+            doubtful = BitSet::new(must.len());
+            changed_before = changed;
         }
+        Ok((!sets.overfull()).then_some(must_pass))
+    }
+
+    /// The set of one number as its predecessors are now, and whether they all have one.
+    #[inline]
+    fn must_pass_one(&self, number: u32, must: &[SetId], sets: &mut Sets) -> (SetId, bool) {
+        let mut set = must[self.parent[number as usize] as usize];
+        let mut complete = true;
+        for &from in self.others.of(number) {
+            match must[from as usize] {
+                // Optimistically it takes nothing away.
+                UNSET => complete = false,
+                from if from != set => set = sets.intersection(set, from),
+                _ => {}
+            }
+        }
+        let class = self.graph.class(self.order[number as usize]);
+        (
+            class.map_or(set, |class| sets.with_class(set, class)),
+            complete,
+        )
     }
 
     /// By set: how many objects have it, and their bytes.
-    fn sums(&self, sets: &mut Sets, must: Vec<SetId>) -> Option<Vec<GroupTotals>> {
-        let mut of_node = vec![UNSET; self.graph.len() as usize];
-        for (&node, &set) in self.search.order.iter().zip(&must).skip(1) {
+    fn sums(&self, sets: &mut Sets, must: Buffer<SetId>) -> Vec<GroupTotals> {
+        let mut of_node = Buffer::filled(self.graph.len() as usize, UNSET);
+        let of_node: &mut [SetId] = &mut of_node;
+        for (&node, &set) in self.order.iter().zip(must.iter()).skip(1) {
             of_node[node as usize] = set;
         }
         drop(must);
-        let mut sums = vec![GroupTotals::default(); sets.len()];
-        let immediate: &[u32] = &self.dominators.immediate;
+        let mut sums = Vec::new();
+        let mut add = |set: SetId, size: u64| {
+            if sums.len() <= set as usize {
+                sums.resize(set as usize + 1, GroupTotals::default());
+            }
+            let sum: &mut GroupTotals = &mut sums[set as usize];
+            sum.objects += 1;
+            sum.bytes += size;
+        };
         for (node, size) in (0..self.graph.len()).zip(self.graph.sizes()) {
-            let mut set = of_node[node as usize];
+            let set = of_node[node as usize];
             if set == UNSET {
-                let owner = immediate[node as usize];
-                if owner == UNREACHABLE {
-                    continue;
-                }
-                set = of_node[owner as usize];
-                if let Some(class) = self.graph.class(node) {
-                    set = sets.with_class(set, class);
-                }
-                if sums.len() < sets.len() {
-                    sums.resize(sets.len(), GroupTotals::default());
+                continue;
+            }
+            add(set, size);
+            for &to in self.graph.references(node) {
+                if self.search.leaves.contains(to) {
+                    let with = self
+                        .graph
+                        .class(to)
+                        .map_or(set, |class| sets.with_class(set, class));
+                    add(with, self.graph.size(to));
                 }
             }
-            sums[set as usize].objects += 1;
-            sums[set as usize].bytes += size;
         }
-        (!sets.overfull()).then_some(sums)
+        sums
     }
 }
 
@@ -173,6 +212,8 @@ struct Sets<'a> {
     members: Vec<Box<[u32]>>,
     numbers: FxHashMap<Box<[u32]>, SetId>,
     with_class: FxHashMap<(SetId, u32), SetId>,
+    /// The latest answers of `with_class`, by a few bits of the question.
+    recent: Box<[(SetId, u32, SetId); RECENT]>,
     intersections: FxHashMap<(SetId, SetId), SetId>,
     total_members: usize,
     max_members: usize,
@@ -185,16 +226,13 @@ impl<'a> Sets<'a> {
             members: Vec::new(),
             numbers: FxHashMap::default(),
             with_class: FxHashMap::default(),
+            recent: Box::new([(UNSET, 0, 0); RECENT]),
             intersections: FxHashMap::default(),
             total_members: 0,
             max_members,
         };
         sets.number(Box::new([]));
         sets
-    }
-
-    fn len(&self) -> usize {
-        self.members.len()
     }
 
     fn members(&self, set: SetId) -> &[u32] {
@@ -219,9 +257,20 @@ impl<'a> Sets<'a> {
 
     #[inline]
     fn with_class(&mut self, set: SetId, class: u32) -> SetId {
-        if let Some(&with) = self.with_class.get(&(set, class)) {
-            return with;
+        let slot = (set as usize).wrapping_mul(31).wrapping_add(class as usize) % RECENT;
+        let recent = self.recent[slot];
+        if (recent.0, recent.1) == (set, class) {
+            return recent.2;
         }
+        let with = match self.with_class.get(&(set, class)) {
+            Some(&with) => with,
+            None => self.make_with_class(set, class),
+        };
+        self.recent[slot] = (set, class, with);
+        with
+    }
+
+    fn make_with_class(&mut self, set: SetId, class: u32) -> SetId {
         let mut members = self.members(set).to_vec();
         members.extend_from_slice(&self.groups_of_class[class as usize]);
         members.sort_unstable();

@@ -7,7 +7,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::{Column, MAX_OBJECTS, ObjectId};
+use crate::{Buffer, Column, MAX_OBJECTS, ObjectId};
 
 /// 64 possible addresses and the number of objects before them.
 #[repr(C)]
@@ -48,12 +48,12 @@ pub struct AddressMapParts {
 impl AddressMap {
     /// Numbers the addresses, which may come in any order. Returns the map and how many
     /// addresses were there more than once; `None` if there are more than [`MAX_OBJECTS`].
-    pub fn new(addresses: &[Vec<u64>]) -> Option<(Self, u64)> {
-        let total: u64 = addresses.iter().map(|part| part.len() as u64).sum();
+    pub fn new(addresses: &[u64]) -> Option<(Self, u64)> {
+        let total = addresses.len() as u64;
         if total > MAX_OBJECTS {
             return None;
         }
-        let all = || addresses.iter().flatten().copied();
+        let all = || addresses.iter().copied();
         let Some(low) = all().min() else {
             return Some((AddressMap::default(), 0));
         };
@@ -207,14 +207,14 @@ struct Dense {
     page_bits: u32,
     directory: Vec<u32>,
     pages: Vec<u32>,
-    blocks: Vec<Block>,
+    blocks: Buffer<Block>,
     duplicates: u64,
 }
 
 impl Dense {
     /// `None` if the addresses are so sparse that a sorted column is smaller.
     fn new(
-        addresses: &[Vec<u64>],
+        addresses: &[u64],
         low: u64,
         shift: u32,
         page_bits: u32,
@@ -222,7 +222,7 @@ impl Dense {
         total: u64,
     ) -> Option<Self> {
         let mut directory = vec![NO_PAGE; (last_slot >> page_bits) as usize + 1];
-        for &address in addresses.iter().flatten() {
+        for &address in addresses {
             directory[((address - low) >> shift >> page_bits) as usize] = 0;
         }
         let mut pages = Vec::new();
@@ -242,30 +242,30 @@ impl Dense {
             page_bits,
             directory,
             pages,
-            blocks: vec![Block::default(); blocks as usize],
+            blocks: Buffer::zeroed(blocks as usize),
             duplicates: 0,
         };
-        for &address in addresses.iter().flatten() {
-            dense.set(address);
-        }
+        dense.set_all(addresses);
         Some(dense)
     }
 
-    #[inline]
-    fn set(&mut self, address: u64) {
-        let slot = (address - self.low) >> self.shift;
-        let page = self.directory[(slot >> self.page_bits) as usize] as usize;
-        let in_page = (slot & ((1 << self.page_bits) - 1)) >> SLOTS_PER_BLOCK_BITS;
-        let block =
-            &mut self.blocks[(page << (self.page_bits - SLOTS_PER_BLOCK_BITS)) + in_page as usize];
-        let bit = 1 << (slot & 63);
-        self.duplicates += u64::from(block.bits & bit != 0);
-        block.bits |= bit;
+    fn set_all(&mut self, addresses: &[u64]) {
+        let blocks: &mut [Block] = &mut self.blocks;
+        for &address in addresses {
+            let slot = (address - self.low) >> self.shift;
+            let page = self.directory[(slot >> self.page_bits) as usize] as usize;
+            let in_page = (slot & ((1 << self.page_bits) - 1)) >> SLOTS_PER_BLOCK_BITS;
+            let block =
+                &mut blocks[(page << (self.page_bits - SLOTS_PER_BLOCK_BITS)) + in_page as usize];
+            let bit = 1 << (slot & 63);
+            self.duplicates += u64::from(block.bits & bit != 0);
+            block.bits |= bit;
+        }
     }
 
     fn finish(mut self) -> (AddressMapParts, u64) {
         let mut rank = 0;
-        for block in &mut self.blocks {
+        for block in self.blocks.iter_mut() {
             block.rank = rank;
             rank += block.bits.count_ones();
         }
@@ -285,8 +285,8 @@ impl Dense {
     }
 }
 
-fn sorted(addresses: &[Vec<u64>]) -> (AddressMapParts, u64) {
-    let mut sorted: Vec<u64> = addresses.concat();
+fn sorted(addresses: &[u64]) -> (AddressMapParts, u64) {
+    let mut sorted = addresses.to_vec();
     let before = sorted.len();
     sorted.sort_unstable();
     sorted.dedup();
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     fn check(mut addresses: Vec<u64>) {
-        let (map, duplicates) = AddressMap::new(&[addresses.clone()]).unwrap();
+        let (map, duplicates) = AddressMap::new(&addresses).unwrap();
         let before = addresses.len();
         addresses.sort_unstable();
         addresses.dedup();

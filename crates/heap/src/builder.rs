@@ -139,11 +139,12 @@ impl HeapBuilder {
         let addresses: Vec<u64> = (0..self.objects.len() as u64)
             .map(|i| 0x1000 + i * 16)
             .collect();
-        let (addresses, _) = AddressMap::new(&[addresses]).expect("a small heap");
-        let counts = self
+        let (addresses, _) = AddressMap::new(&addresses).expect("a small heap");
+        let counts: Vec<u32> = self
             .objects
             .iter()
-            .map(|object| object.references.len() as u32);
+            .map(|object| object.references.len() as u32)
+            .collect();
         let with_referent = || {
             let numbered = (0..).zip(&self.objects);
             numbered.filter_map(|(number, object)| Some((number, object.referent?)))
@@ -161,7 +162,7 @@ impl HeapBuilder {
                 .map(|o| o.detail)
                 .collect::<Vec<_>>()
                 .into(),
-            offsets: Offsets::from_counts(counts).expect("a small heap"),
+            offsets: Offsets::from_counts(&counts).expect("a small heap"),
             references: self
                 .objects
                 .iter()

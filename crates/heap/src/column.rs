@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
+use crate::Buffer;
+
 /// Whatever keeps the bytes of a borrowed column alive, e.g. a mapped file.
 pub type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 pub enum Column<T> {
     Owned(Vec<T>),
+    Buffer(Buffer<T>),
     Borrowed { owner: Owner, bytes: Range<usize> },
 }
 
@@ -30,6 +33,7 @@ impl<T: Pod> Deref for Column<T> {
     fn deref(&self) -> &[T] {
         match self {
             Column::Owned(values) => values,
+            Column::Buffer(values) => values,
             Column::Borrowed { owner, bytes } => {
                 bytemuck::cast_slice(&(**owner).as_ref()[bytes.clone()])
             }
@@ -40,6 +44,12 @@ impl<T: Pod> Deref for Column<T> {
 impl<T> From<Vec<T>> for Column<T> {
     fn from(values: Vec<T>) -> Self {
         Column::Owned(values)
+    }
+}
+
+impl<T> From<Buffer<T>> for Column<T> {
+    fn from(values: Buffer<T>) -> Self {
+        Column::Buffer(values)
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod bits;
+mod buffer;
 mod builder;
 mod class;
 mod column;
@@ -18,6 +19,7 @@ mod threads;
 
 pub use addresses::{AddressFinder, AddressMap, AddressMapParts, Block};
 pub use bits::BitSet;
+pub use buffer::Buffer;
 pub use builder::HeapBuilder;
 pub use class::{Class, ClassKind, Field, FieldType, StaticField, Strength, Value, package_of};
 pub use column::{Column, Owner};

@@ -3,7 +3,7 @@
 //! The number of references may exceed 2^32, so every block of objects has a 64-bit base and
 //! its members store the distance from it.
 
-use crate::Column;
+use crate::{Buffer, Column};
 
 const BLOCK: usize = 1024;
 
@@ -25,16 +25,16 @@ impl Offsets {
 
     /// Prefix sums of `counts`, with the total as last entry. `None` if the objects of one block
     /// have more than 2^32 references together.
-    pub fn from_counts(counts: impl Iterator<Item = u32>) -> Option<Self> {
-        let mut bases = Vec::new();
-        let mut distances = Vec::with_capacity(counts.size_hint().0 + 1);
+    pub fn from_counts(counts: &[u32]) -> Option<Self> {
+        let mut bases = Vec::with_capacity(counts.len() / BLOCK + 1);
+        let mut distances = Buffer::zeroed(counts.len() + 1);
         let mut total = 0u64;
-        for count in counts.map(u64::from).chain([0]) {
-            if distances.len() % BLOCK == 0 {
+        for (index, distance) in distances.iter_mut().enumerate() {
+            if index % BLOCK == 0 {
                 bases.push(total);
             }
-            distances.push(u32::try_from(total - bases[bases.len() - 1]).ok()?);
-            total += count;
+            *distance = u32::try_from(total - bases[index / BLOCK]).ok()?;
+            total += u64::from(counts.get(index).copied().unwrap_or(0));
         }
         Some(Offsets {
             bases: bases.into(),
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn offsets_are_prefix_sums_across_blocks() {
         let counts: Vec<u32> = (0..5000).map(|i| i % 7).collect();
-        let offsets = Offsets::from_counts(counts.iter().copied()).unwrap();
+        let offsets = Offsets::from_counts(&counts).unwrap();
         let mut sum = 0;
         for (i, &count) in counts.iter().enumerate() {
             assert_eq!(offsets.view().range(i as u32), sum..sum + count as usize);
@@ -95,10 +95,12 @@ mod tests {
 
     #[test]
     fn totals_beyond_32_bits_are_exact() {
-        let offsets =
-            Offsets::from_counts((0..4096).map(|i| if i % 1024 == 0 { u32::MAX } else { 0 }));
+        let counts: Vec<u32> = (0..4096)
+            .map(|i| if i % 1024 == 0 { u32::MAX } else { 0 })
+            .collect();
+        let offsets = Offsets::from_counts(&counts);
         let offsets = offsets.unwrap();
         assert_eq!(offsets.view().get(4096), 4 * u32::MAX as usize);
-        assert!(Offsets::from_counts([u32::MAX, u32::MAX, 1].into_iter()).is_none());
+        assert!(Offsets::from_counts(&[u32::MAX, u32::MAX, 1]).is_none());
     }
 }

@@ -26,7 +26,6 @@ pub struct RawClass {
     pub loader: u64,
     pub signers: u64,
     pub protection_domain: u64,
-    pub constants: Vec<u64>,
 }
 
 /// How to find the references in an instance.
@@ -102,7 +101,6 @@ impl ClassTable {
             loader: dump.loader,
             signers: dump.signers,
             protection_domain: dump.protection_domain,
-            constants: dump.constants.clone(),
         };
         self.add(class, raw);
     }

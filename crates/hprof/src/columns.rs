@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use anthill_heap::{
-    AddressMap, BitSet, ClassId, ClassKind, FieldType, HeapColumns, ObjectId, Offsets, Progress,
+    AddressFinder, AddressMap, BitSet, Buffer, ClassId, ClassKind, Column, FieldType, HeapColumns,
+    ObjectId, Offsets, Progress,
 };
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -17,7 +18,7 @@ use crate::classes::{ClassTable, InstanceLayout};
 use crate::read::{Reader, id_at, u32_at};
 use crate::records::Section;
 use crate::subrecord::{ClassDump, Sub, parse};
-use crate::survey::Span;
+use crate::survey::{Span, batches};
 
 /// The place of one object in this many is remembered; the others are found by reading on.
 const ANCHOR_EVERY: u32 = 64;
@@ -66,34 +67,33 @@ pub fn load<const ID: usize>(
         primitive_arrays,
         mirror_class,
     };
-    let read = |span: &Span, claimed: Option<&mut BitSet>| {
-        progress.check()?;
-        let part = pass.read::<ID>(span, claimed);
-        progress.advance(span.bytes.len() as u64);
-        Ok(part)
-    };
-    let mut parts: Vec<Part> = if sources.duplicates {
-        // The first record of an object wins, so the order matters.
-        let mut claimed = BitSet::new(sources.addresses.len() as usize);
-        sources
-            .spans
-            .iter()
-            .map(|span| read(span, Some(&mut claimed)))
-            .collect::<Result<_, Error>>()?
-    } else {
-        sources
-            .spans
-            .par_iter()
-            .map(|span| read(span, None))
-            .collect::<Result<_, Error>>()?
-    };
-    let undescribed = settle_unknown_classes(&mut parts, sources, table);
-    assemble(parts, undescribed).ok_or_else(|| {
-        Error::unusable(
-            sources.path,
-            0,
-            "more than 2^32 references in 1,024 neighbouring objects: the file cannot be right",
-        )
+    // The first record of an object wins, so with duplicates the order matters.
+    let mut claimed = sources
+        .duplicates
+        .then(|| BitSet::new(sources.addresses.len() as usize));
+    let mut assembly = Assembly::new(sources.addresses.len() as usize);
+    for batch in batches(sources.spans, |span| span.bytes.len()) {
+        let spans = &sources.spans[batch];
+        let parts: Vec<Part> = match &mut claimed {
+            Some(claimed) => spans
+                .iter()
+                .map(|span| pass.read::<ID>(span, Some(claimed)))
+                .collect(),
+            None => spans
+                .par_iter()
+                .map(|span| pass.read::<ID>(span, None))
+                .collect(),
+        };
+        for (part, span) in parts.into_iter().zip(spans) {
+            assembly.add(part);
+            progress.check()?;
+            progress.advance(span.bytes.len() as u64);
+        }
+    }
+    assembly.finish(sources, table).ok_or_else(|| {
+        let reason =
+            "more than 2^32 references in 1,024 neighbouring objects: the file cannot be right";
+        Error::unusable(sources.path, 0, reason)
     })
 }
 
@@ -167,7 +167,7 @@ impl SecondPass<'_> {
                 }
                 until_anchor -= 1;
                 expected = number + 1;
-                self.take::<ID>(&mut part, &sub, number, position, bytes);
+                self.take::<ID>(&mut part, &sub, number, position, bytes, finder);
             } else if id != 0 {
                 // A passed-over duplicate: its record must not be counted from an anchor.
                 expected = ObjectId::MAX;
@@ -190,8 +190,8 @@ impl SecondPass<'_> {
         number: ObjectId,
         position: usize,
         bytes: &[u8],
+        finder: AddressFinder,
     ) {
-        let finder = self.sources.addresses.finder();
         let before = part.references.len();
         let mut dangling = 0;
         let mut reference = |references: &mut Vec<ObjectId>, id: u64| {
@@ -371,92 +371,123 @@ impl Part {
     }
 }
 
-fn settle_unknown_classes(
-    parts: &mut [Part],
-    sources: &Sources,
-    table: &mut ClassTable,
-) -> FxHashMap<ClassId, u32> {
-    let mut lengths = FxHashMap::default();
-    for part in parts {
-        for unknown in &part.unknown {
+/// The final columns while they come together. Numbers are known, so classes and details go
+/// straight to their places; references can only once all degrees are known.
+struct Assembly {
+    classes: Buffer<u32>,
+    details: Buffer<u32>,
+    degrees: Buffer<u32>,
+    /// Runs with where their references are in `references`.
+    runs: Vec<(ObjectId, Range<usize>)>,
+    references: Vec<u32>,
+    referents: Vec<(ObjectId, ObjectId)>,
+    anchors: Vec<(ObjectId, u64)>,
+    allocations: Vec<(ObjectId, u32)>,
+    /// Objects whose class was not known.
+    unknown: Vec<(ObjectId, UnknownClass)>,
+    dangling: u64,
+}
+
+impl Assembly {
+    fn new(objects: usize) -> Self {
+        Assembly {
+            classes: Buffer::zeroed(objects),
+            details: Buffer::zeroed(objects),
+            degrees: Buffer::zeroed(objects),
+            runs: Vec::new(),
+            references: Vec::new(),
+            referents: Vec::new(),
+            anchors: Vec::new(),
+            allocations: Vec::new(),
+            unknown: Vec::new(),
+            dangling: 0,
+        }
+    }
+
+    fn add(&mut self, part: Part) {
+        let before = self.references.len();
+        let mut unknown = part.unknown.into_iter().peekable();
+        for run in part.runs {
+            let first = run.first as usize;
+            let to = first..first + run.objects.len();
+            self.classes[to.clone()].copy_from_slice(&part.classes[run.objects.clone()]);
+            self.details[to.clone()].copy_from_slice(&part.details[run.objects.clone()]);
+            self.degrees[to].copy_from_slice(&part.degrees[run.objects.clone()]);
+            while let Some(unknown) = unknown.next_if(|unknown| unknown.index < run.objects.end) {
+                let number = run.first + (unknown.index - run.objects.start) as u32;
+                self.unknown.push((number, unknown));
+            }
+            self.runs.push((
+                run.first,
+                before + run.references.start..before + run.references.end,
+            ));
+        }
+        self.references.extend_from_slice(&part.references);
+        self.referents.extend(part.referents);
+        self.anchors.extend(part.anchors);
+        self.allocations.extend(part.allocations);
+        self.dangling += part.dangling;
+    }
+
+    /// `None` if there are more references than offsets can tell.
+    fn finish(mut self, sources: &Sources, table: &mut ClassTable) -> Option<Loaded> {
+        let undescribed = self.settle_unknown_classes(sources, table);
+        let offsets = Offsets::from_counts(&self.degrees)?;
+        drop(self.degrees);
+        let references = in_order(self.runs, self.references);
+        self.anchors.sort_unstable();
+        self.allocations.sort_unstable();
+        self.referents.sort_unstable();
+        let (referrers_by_referent, referents): (Vec<_>, Vec<_>) =
+            self.referents.into_iter().unzip();
+        Some(Loaded {
+            columns: HeapColumns {
+                classes: self.classes.into(),
+                details: self.details.into(),
+                offsets,
+                references,
+                referrers_by_referent: referrers_by_referent.into(),
+                referents: referents.into(),
+            },
+            anchors: self.anchors.into_iter().unzip(),
+            allocations: self.allocations,
+            dangling: self.dangling,
+            undescribed,
+        })
+    }
+
+    fn settle_unknown_classes(
+        &mut self,
+        sources: &Sources,
+        table: &mut ClassTable,
+    ) -> FxHashMap<ClassId, u32> {
+        let mut lengths = FxHashMap::default();
+        for (number, unknown) in &self.unknown {
             let class = table.unknown(sources.bytes, sources.section, unknown.class);
             let class = if unknown.array {
                 table.array_of(class)
             } else {
                 class
             };
-            part.classes[unknown.index] = class;
+            self.classes[*number as usize] = class;
             if !unknown.array {
                 lengths.insert(class, unknown.len);
             }
         }
+        lengths
     }
-    lengths
 }
 
-fn assemble(mut parts: Vec<Part>, undescribed: FxHashMap<ClassId, u32>) -> Option<Loaded> {
-    let mut runs: Vec<(ObjectId, u32, Range<usize>, Range<usize>)> = Vec::new();
-    for (index, part) in parts.iter_mut().enumerate() {
-        runs.extend(
-            part.runs
-                .drain(..)
-                .map(|run| (run.first, index as u32, run.objects, run.references)),
-        );
+/// The references of all runs in the order of their objects' numbers.
+fn in_order(mut runs: Vec<(ObjectId, Range<usize>)>, references: Vec<u32>) -> Column<u32> {
+    runs.sort_unstable_by_key(|run| run.0);
+    let mut ordered = Buffer::zeroed(references.len());
+    let slots: &mut [u32] = &mut ordered;
+    let mut start = 0;
+    for (_, run) in runs {
+        let end = start + run.len();
+        slots[start..end].copy_from_slice(&references[run]);
+        start = end;
     }
-    runs.sort_unstable_by_key(|&(first, ..)| first);
-    let objects = parts.iter().map(|part| part.classes.len()).sum();
-    let references = parts.iter().map(|part| part.references.len()).sum();
-    let degrees = gather(&runs, objects, |part, objects, _| {
-        &parts[part].degrees[objects]
-    });
-    parts.iter_mut().for_each(|part| part.degrees = Vec::new());
-    let offsets = Offsets::from_counts(degrees.into_iter())?;
-    let classes = gather(&runs, objects, |part, objects, _| {
-        &parts[part].classes[objects]
-    });
-    parts.iter_mut().for_each(|part| part.classes = Vec::new());
-    let details = gather(&runs, objects, |part, objects, _| {
-        &parts[part].details[objects]
-    });
-    parts.iter_mut().for_each(|part| part.details = Vec::new());
-    let references = gather(&runs, references, |part, _, references| {
-        &parts[part].references[references]
-    });
-    let (mut anchors, mut allocations, mut referents) = (Vec::new(), Vec::new(), Vec::new());
-    for part in &mut parts {
-        anchors.append(&mut part.anchors);
-        allocations.append(&mut part.allocations);
-        referents.append(&mut part.referents);
-    }
-    anchors.sort_unstable();
-    allocations.sort_unstable();
-    referents.sort_unstable();
-    let (referrers_by_referent, referents): (Vec<_>, Vec<_>) = referents.into_iter().unzip();
-    Some(Loaded {
-        columns: HeapColumns {
-            classes: classes.into(),
-            details: details.into(),
-            offsets,
-            references: references.into(),
-            referrers_by_referent: referrers_by_referent.into(),
-            referents: referents.into(),
-        },
-        anchors: anchors.into_iter().unzip(),
-        allocations,
-        dangling: parts.iter().map(|part| part.dangling).sum(),
-        undescribed,
-    })
-}
-
-/// One column out of the parts' columns, in the order of the runs.
-fn gather<'a>(
-    runs: &[(ObjectId, u32, Range<usize>, Range<usize>)],
-    total: usize,
-    slice: impl Fn(usize, Range<usize>, Range<usize>) -> &'a [u32],
-) -> Vec<u32> {
-    let mut column = Vec::with_capacity(total);
-    for (_, part, objects, references) in runs {
-        column.extend_from_slice(slice(*part as usize, objects.clone(), references.clone()));
-    }
-    column
+    ordered.into()
 }

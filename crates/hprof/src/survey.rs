@@ -11,7 +11,9 @@ use crate::Error;
 use crate::subrecord::{Sub, parse};
 
 /// Spans are cut at this many bytes, so that the second pass can share them out.
-const SPAN: usize = 4 << 20;
+const SPAN: usize = 2 << 20;
+/// So many bytes are read in parallel before their results are put together.
+const BATCH: usize = 32 << 20;
 /// After damage, this many sub-records in a row must make sense.
 const CHAIN: usize = 4;
 
@@ -26,8 +28,8 @@ pub struct Span {
 pub struct Survey {
     /// In file order.
     pub spans: Vec<Span>,
-    /// Of instances, arrays and classes, by segment.
-    pub addresses: Vec<Vec<u64>>,
+    /// Of instances, arrays and classes.
+    pub addresses: Vec<u64>,
     /// Where class dumps are.
     pub class_dumps: Vec<usize>,
     pub roots: Vec<RawRoot>,
@@ -56,37 +58,57 @@ pub fn survey<const ID: usize>(
     progress: &dyn Progress,
     lengths: impl FnOnce(&[usize]) -> InstanceLengths,
 ) -> Result<Survey, Error> {
-    let mut parts: Vec<Part> = segments
-        .par_iter()
-        .map(|segment| {
-            progress.check()?;
-            let part = Part::read::<ID>(bytes, segment.clone());
-            progress.advance(segment.len() as u64);
-            Ok(part)
-        })
-        .collect::<Result<_, Error>>()?;
-    if parts.iter().any(|part| part.damage.is_some()) {
-        let class_dumps: Vec<usize> = parts
-            .iter()
-            .flat_map(|part| part.class_dumps.iter().copied())
+    let mut survey = Survey::default();
+    let mut damaged = Vec::new();
+    let mut class_dumps = Vec::new();
+    for batch in batches(segments, |segment| segment.len()) {
+        let parts: Vec<Part> = segments[batch.clone()]
+            .par_iter()
+            .map(|segment| Part::read::<ID>(bytes, segment.clone()))
             .collect();
-        let lengths = lengths(&class_dumps);
-        for (part, segment) in parts.iter_mut().zip(segments) {
-            if part.damage.is_some() {
-                *part = Part::read_strictly::<ID>(bytes, segment.clone(), &lengths);
+        for (part, segment) in parts.into_iter().zip(&segments[batch]) {
+            progress.check()?;
+            progress.advance(segment.len() as u64);
+            class_dumps.extend_from_slice(&part.class_dumps);
+            if part.damage {
+                damaged.push(segment.clone());
+            } else {
+                survey.add(part);
             }
         }
     }
-    let mut survey = Survey::default();
-    for part in parts {
-        survey.spans.extend(part.spans);
-        survey.addresses.push(part.addresses);
-        survey.class_dumps.extend(part.class_dumps);
-        survey.roots.extend(part.roots);
-        survey.without_address += part.without_address;
-        survey.missing.extend(part.missing);
+    if !damaged.is_empty() {
+        let lengths = lengths(&class_dumps);
+        for segment in damaged {
+            survey.add(Part::read_strictly::<ID>(bytes, segment, &lengths));
+        }
     }
     Ok(survey)
+}
+
+/// Cuts items into batches of a moderate number of bytes, to work on in parallel.
+pub fn batches<T>(items: &[T], len: impl Fn(&T) -> usize) -> Vec<Range<usize>> {
+    let mut batches = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (index, item) in items.iter().enumerate() {
+        bytes += len(item);
+        if bytes >= BATCH || index + 1 == items.len() {
+            batches.push(start..index + 1);
+            (start, bytes) = (index + 1, 0);
+        }
+    }
+    batches
+}
+
+impl Survey {
+    fn add(&mut self, part: Part) {
+        self.spans.extend(part.spans);
+        self.addresses.extend_from_slice(&part.addresses);
+        self.class_dumps.extend(part.class_dumps);
+        self.roots.extend(part.roots);
+        self.without_address += part.without_address;
+        self.missing.extend(part.missing);
+    }
 }
 
 /// What one segment holds.
@@ -98,8 +120,8 @@ struct Part {
     roots: Vec<RawRoot>,
     without_address: u64,
     missing: Vec<Missing>,
-    /// Where a sub-record does not make sense.
-    damage: Option<usize>,
+    /// Whether a sub-record does not make sense.
+    damage: bool,
 }
 
 impl Part {
@@ -112,7 +134,7 @@ impl Part {
             let stop = segment.end.min(span + SPAN);
             while position < stop {
                 let Some((sub, end)) = parse::<ID>(bytes, position) else {
-                    part.damage = Some(position);
+                    part.damage = true;
                     return part;
                 };
                 part.take(sub, position);

@@ -33,14 +33,14 @@ fn main() {
         d.leaves.count()
     );
     let t = Instant::now();
-    let dom = Dominators::new(&g, &d, &Quiet).unwrap();
-    eprintln!("dominators {:?}", t.elapsed());
-    let t = Instant::now();
     let goc: Vec<Vec<u32>> = (0..dump.state.classes().len() as u32)
         .map(|c| vec![c])
         .collect();
-    let tot = retained_by_groups(&g, &d, &dom, &goc, goc.len(), &Quiet).unwrap();
+    let tot = retained_by_groups(&g, &d, &goc, goc.len(), &Quiet).unwrap();
     eprintln!("groups {:?}", t.elapsed());
+    let t = Instant::now();
+    let _dom = Dominators::new(&g, d, &Quiet).unwrap();
+    eprintln!("dominators {:?}", t.elapsed());
     let mut v: Vec<_> = tot.iter().enumerate().collect();
     v.sort_by_key(|x| std::cmp::Reverse(x.1.bytes));
     for (c, t) in v.iter().take(8) {
