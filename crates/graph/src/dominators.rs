@@ -112,7 +112,8 @@ fn retained(graph: &Graph, order: &[NodeId], leaves: &BitSet, dominators: &[u32]
 
 impl DepthFirst {
     /// Order, leaves and, by number, the number of the immediate dominator.
-    fn into_dominators(self) -> (Buffer<NodeId>, BitSet, Buffer<u32>) {
+    fn into_dominators(mut self) -> (Buffer<NodeId>, BitSet, Buffer<u32>) {
+        self.postorder = Buffer::zeroed(0);
         let semi = semidominators(&self);
         let DepthFirst {
             order,

@@ -18,3 +18,6 @@ pub use dominators::{Dominators, ROOT, UNREACHABLE};
 pub use graph::{EdgeKind, Graph, NodeId};
 pub use groups::{GroupTotals, retained_by_groups};
 pub use paths::{Paths, RootPath};
+
+#[cfg(test)]
+mod brute_force;

@@ -388,6 +388,9 @@ fn settle_sizes(
     let layout = derived.layout;
     let mut instances = derived.instance_sizes;
     for (&class, &len) in undescribed {
+        if instances[class as usize] > 0 {
+            continue;
+        }
         // At most this: references may be narrower in the JVM than in the file.
         let size = (layout.header() + len).next_multiple_of(layout.alignment);
         instances[class as usize] = size;

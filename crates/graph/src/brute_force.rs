@@ -1,0 +1,217 @@
+//! Every algorithm against its brute-force twin on thousands of small random heaps, with
+//! cycles, self-loops, unreachable parts, many roots, classes and weak references.
+
+use std::collections::BTreeSet;
+
+use anthill_heap::{HeapBuilder, HeapState, Quiet, Strength};
+
+use crate::*;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit as u64) as usize
+    }
+}
+
+/// A heap of up to two dozen objects in up to five classes, some with class objects.
+fn random_heap(seed: u64) -> HeapState {
+    let mut random = Random(seed.wrapping_mul(0x9e3779b97f4a7c15) | 1);
+    let mut heap = HeapBuilder::new();
+    let count = 1 + random.below(24);
+    let classes = 1 + random.below(5);
+    let names: Vec<String> = (0..count).map(|i| format!("o{i}")).collect();
+    for name in &names {
+        let class = random.below(classes);
+        if random.below(8) == 0 && name != "o0" {
+            let strength = [Strength::Soft, Strength::Weak, Strength::Phantom][random.below(3)];
+            let referent = format!("o{}", random.below(name[1..].parse().unwrap()));
+            heap.reference(name, strength, &referent);
+        } else {
+            heap.object(name, &format!("C{class}"), 8 * (1 + class as u32));
+        }
+    }
+    for class in 0..classes {
+        if random.below(2) == 0 {
+            heap.class_object(&format!("class{class}"), &format!("C{class}"));
+            if random.below(2) == 0 {
+                heap.loaded_by(&format!("C{class}"), &names[random.below(count)]);
+            }
+            heap.edges(&format!("class{class} -> {}", names[random.below(count)]));
+            if random.below(3) == 0 {
+                heap.root(&format!("class{class}"));
+            }
+        }
+    }
+    for _ in 0..random.below(3 * count) {
+        heap.edges(&format!(
+            "{} -> {}",
+            names[random.below(count)],
+            names[random.below(count)]
+        ));
+    }
+    for _ in 0..random.below(4) {
+        heap.root(&names[random.below(count)]);
+    }
+    heap.build()
+}
+
+/// What can be reached from the roots without passing `without`.
+fn reach(graph: &Graph, without: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
+    let mut seen = BTreeSet::new();
+    let mut work: Vec<NodeId> = graph.roots().to_vec();
+    while let Some(node) = work.pop() {
+        if !without.contains(&node) && seen.insert(node) {
+            work.extend(graph.successors(node));
+        }
+    }
+    seen
+}
+
+fn on_random_heaps(check: impl Fn(&Graph, u64)) {
+    for seed in 0..4000 {
+        let state = random_heap(seed);
+        let convention = Convention {
+            weak: seed % 2 == 0,
+            mat: seed % 3 == 0,
+            ..Convention::DEFAULT
+        };
+        let graph = Graph::new(&state, state.tables.sizes.as_ref().unwrap(), convention);
+        check(&graph, seed);
+    }
+}
+
+/// What dies with `group`: reachable, but not without it.
+fn dies_with(graph: &Graph, group: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
+    reach(graph, &BTreeSet::new())
+        .difference(&reach(graph, group))
+        .copied()
+        .collect()
+}
+
+fn bytes(graph: &Graph, nodes: &BTreeSet<NodeId>) -> u64 {
+    nodes.iter().map(|&node| graph.size(node)).sum()
+}
+
+#[test]
+fn reachability_and_closures() {
+    on_random_heaps(|graph, seed| {
+        let all = reach(graph, &BTreeSet::new());
+        assert_eq!(
+            reachable(graph).iter().collect::<BTreeSet<_>>(),
+            all,
+            "seed {seed}"
+        );
+        let mut random = Random(seed + 1);
+        let group: Vec<NodeId> = (0..1 + random.below(3))
+            .map(|_| random.below(graph.len() as usize) as NodeId)
+            .collect();
+        let closure: BTreeSet<NodeId> = gc_closure(graph, &group).iter().collect();
+        assert_eq!(
+            closure,
+            dies_with(graph, &group.iter().copied().collect()),
+            "seed {seed}"
+        );
+    });
+}
+
+#[test]
+fn dominators_and_retained_sizes() {
+    on_random_heaps(|graph, seed| {
+        let search = DepthFirst::new(graph, &Quiet).unwrap();
+        let dominators = Dominators::new(graph, search, &Quiet).unwrap();
+        let all = reach(graph, &BTreeSet::new());
+        for node in 0..graph.len() {
+            let dominated = dies_with(graph, &BTreeSet::from([node]));
+            assert_eq!(
+                dominators.is_reachable(node),
+                all.contains(&node),
+                "seed {seed} node {node}"
+            );
+            if all.contains(&node) {
+                assert_eq!(
+                    dominators.retained[node as usize],
+                    bytes(graph, &dominated),
+                    "seed {seed} node {node}"
+                );
+                let strict = all.iter().copied().filter(|&above| {
+                    above != node && dies_with(graph, &BTreeSet::from([above])).contains(&node)
+                });
+                // The immediate dominator is the one all others dominate: it retains the least.
+                let nearest =
+                    strict.min_by_key(|&above| dies_with(graph, &BTreeSet::from([above])).len());
+                assert_eq!(
+                    dominators.immediate[node as usize],
+                    nearest.unwrap_or(ROOT),
+                    "seed {seed} node {node}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn retained_sizes_of_groups() {
+    on_random_heaps(|graph, seed| {
+        let search = DepthFirst::new(graph, &Quiet).unwrap();
+        let classes = graph.state.classes().len();
+        // Every class is a group, and classes are in pairs in further groups.
+        let groups_of_class: Vec<Vec<u32>> = (0..classes as u32)
+            .map(|class| vec![class, classes as u32 + class / 2])
+            .collect();
+        let groups = classes + classes.div_ceil(2);
+        let totals = retained_by_groups(graph, &search, &groups_of_class, groups, &Quiet).unwrap();
+        for group in 0..groups as u32 {
+            let members: BTreeSet<NodeId> = (0..graph.len())
+                .filter(|&node| {
+                    graph
+                        .class(node)
+                        .is_some_and(|class| groups_of_class[class as usize].contains(&group))
+                })
+                .collect();
+            let dies = dies_with(graph, &members);
+            let expected = GroupTotals {
+                objects: dies.len() as u64,
+                bytes: bytes(graph, &dies),
+            };
+            assert_eq!(
+                totals[group as usize], expected,
+                "seed {seed} group {group}"
+            );
+        }
+    });
+}
+
+#[test]
+fn paths_are_shortest() {
+    on_random_heaps(|graph, seed| {
+        let paths = Paths::search(graph, &[], &Quiet).unwrap();
+        let mut level: BTreeSet<NodeId> = graph.roots().iter().copied().collect();
+        let mut seen = BTreeSet::new();
+        let mut length = 1;
+        while !level.is_empty() {
+            for &node in &level {
+                let path = paths.to(node).unwrap();
+                assert_eq!(path.len(), length, "seed {seed} node {node}");
+                assert!(
+                    graph.is_root(path[0])
+                        && path
+                            .windows(2)
+                            .all(|pair| graph.successors(pair[0]).any(|to| to == pair[1]))
+                );
+            }
+            seen.extend(level.iter().copied());
+            level = level
+                .iter()
+                .flat_map(|&node| graph.successors(node))
+                .filter(|to| !seen.contains(to))
+                .collect();
+            length += 1;
+        }
+        assert!((0..graph.len()).all(|node| paths.to(node).is_some() == seen.contains(&node)));
+    });
+}
