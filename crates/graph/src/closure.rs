@@ -2,7 +2,9 @@
 
 use anthill_heap::BitSet;
 
+use crate::dominators::Dominators;
 use crate::graph::{Graph, NodeId};
+use crate::groups::GroupTotals;
 
 /// All nodes that can be reached from the roots.
 pub fn reachable(graph: &Graph) -> BitSet {
@@ -36,4 +38,29 @@ fn spread(graph: &Graph, seen: &mut BitSet, starts: impl Iterator<Item = NodeId>
     while let Some(node) = work.pop() {
         work.extend(graph.successors(node).filter(|&to| seen.add(to)));
     }
+}
+
+/// What is not kept alive, but reached through references that do not keep alive: objects
+/// and bytes.
+pub fn weakly_reachable(graph: &Graph, dominators: &Dominators) -> GroupTotals {
+    let columns = &graph.state.columns;
+    let mut seen = BitSet::new(graph.len() as usize);
+    let pairs = columns
+        .referrers_by_referent
+        .iter()
+        .zip(columns.referents.iter());
+    let mut work: Vec<NodeId> = pairs
+        .filter(|&(&from, &to)| dominators.is_reachable(from) && !dominators.is_reachable(to))
+        .map(|(_, &to)| to)
+        .filter(|&to| seen.add(to))
+        .collect();
+    let mut totals = GroupTotals::default();
+    while let Some(node) = work.pop() {
+        totals.objects += 1;
+        totals.bytes += graph.size(node);
+        let weakly = graph.state.referent(node).map(|(to, _)| to);
+        let next = graph.successors(node).chain(weakly);
+        work.extend(next.filter(|&to| !dominators.is_reachable(to) && seen.add(to)));
+    }
+    totals
 }

@@ -11,7 +11,7 @@ mod graph;
 mod groups;
 mod paths;
 
-pub use closure::{gc_closure, reachable, transitive_closure};
+pub use closure::{gc_closure, reachable, transitive_closure, weakly_reachable};
 pub use convention::Convention;
 pub use depth_first::DepthFirst;
 pub use dominators::{Dominators, ROOT, UNREACHABLE};

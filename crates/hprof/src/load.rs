@@ -363,7 +363,7 @@ fn derive_sizes(
     })
 }
 
-fn type_of(value: Value) -> FieldType {
+pub fn type_of(value: Value) -> FieldType {
     match value {
         Value::Object(_) => FieldType::Object,
         Value::Boolean(_) => FieldType::Boolean,

@@ -1,1 +1,242 @@
-//! session
+//! A session opens a source and computes each analysis at most once, keeping what it computed
+//! in an index so that the next opening only maps it. Every face talks to a session.
+//!
+//! Knows how analyses fit together, but neither how they work nor how results are shown.
+
+mod analysis;
+mod cache;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use anthill_graph::{Convention, Graph, NodeId};
+use anthill_heap::{HeapState, Progress, Sizes};
+use anthill_hprof::index::{Identity, Index, IndexWriter};
+use anthill_hprof::{Dump, DumpInfo, Error, Records, mat_sizes};
+
+pub use analysis::{Analysis, Grouping, Groups, Row};
+pub use cache::IndexFolder;
+
+pub struct Options {
+    /// Which dump of the file, from 1; by default the last.
+    pub dump: Option<usize>,
+    pub convention: Convention,
+    pub index: IndexFolder,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            dump: None,
+            convention: Convention::DEFAULT,
+            index: IndexFolder::Cache,
+        }
+    }
+}
+
+pub struct Session {
+    path: PathBuf,
+    dump: Dump,
+    convention: Convention,
+    /// Sizes under another convention than the JVM's own.
+    other_sizes: Option<Sizes>,
+    index: Option<Place>,
+    progress: Box<dyn Progress + Send>,
+    analysis: OnceLock<Analysis>,
+    notes: Vec<String>,
+    from_index: bool,
+}
+
+/// Where the index of this dump is, and what it is the index of.
+struct Place {
+    folder: PathBuf,
+    identity: Identity,
+}
+
+impl Place {
+    fn find(&self, what: &str) -> Option<Index> {
+        Index::open(&self.folder.join(what), self.identity.with(what))
+    }
+
+    fn keep(
+        &self,
+        what: &str,
+        write: impl FnOnce(&mut IndexWriter) -> std::io::Result<()>,
+    ) -> Result<(), String> {
+        let path = self.folder.join(what);
+        let kept = IndexWriter::new(&path, self.identity.with(what)).and_then(|mut writer| {
+            write(&mut writer)?;
+            writer.finish(&path)
+        });
+        kept.map_err(|error| {
+            format!(
+                "the index could not be kept in {}: {error}",
+                self.folder.display()
+            )
+        })
+    }
+}
+
+impl Session {
+    pub fn open(
+        path: &Path,
+        options: Options,
+        progress: Box<dyn Progress + Send>,
+    ) -> Result<Self, Error> {
+        let identity = Identity::of(path)
+            .ok()
+            .map(|identity| identity.with(&format!("{:?}", options.dump)));
+        let folder = options.index.for_dump(path, identity);
+        let index = folder
+            .zip(identity)
+            .map(|(folder, identity)| Place { folder, identity });
+        let restored = index
+            .as_ref()
+            .and_then(|place| Dump::restore(path, &place.find("heap")?));
+        let mut notes = Vec::new();
+        let from_index = restored.is_some();
+        let dump = match restored {
+            Some(dump) => dump,
+            None => {
+                let dump = Dump::open(path, options.dump, &*progress)?;
+                if let Some(place) = &index {
+                    progress.stage("keeping the index", 0);
+                    notes.extend(place.keep("heap", |writer| dump.save(writer)).err());
+                }
+                dump
+            }
+        };
+        let sizes = dump.state.tables.sizes.as_ref();
+        let other_sizes = options.convention.mat.then(|| {
+            let reference_size = sizes.map_or(4, |sizes| sizes.arrays.reference_size);
+            mat_sizes(
+                dump.state.classes(),
+                dump.info.id_size.into(),
+                reference_size,
+            )
+        });
+        Ok(Session {
+            path: path.to_owned(),
+            dump,
+            convention: options.convention,
+            other_sizes,
+            index,
+            progress,
+            analysis: OnceLock::new(),
+            notes,
+            from_index,
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn state(&self) -> &HeapState {
+        &self.dump.state
+    }
+
+    /// Values in the file.
+    pub fn records(&self) -> &Records {
+        &self.dump.records
+    }
+
+    pub fn info(&self) -> &DumpInfo {
+        &self.dump.info
+    }
+
+    pub fn convention(&self) -> Convention {
+        self.convention
+    }
+
+    pub fn progress(&self) -> &dyn Progress {
+        &*self.progress
+    }
+
+    /// What the user should know about the opening itself.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Whether the dump was read before and only its index was mapped.
+    pub fn from_index(&self) -> bool {
+        self.from_index
+    }
+
+    /// How bytes are counted under the session's convention.
+    pub fn sizes(&self) -> &Sizes {
+        static NONE: OnceLock<Sizes> = OnceLock::new();
+        let own = self.dump.state.tables.sizes.as_ref();
+        self.other_sizes
+            .as_ref()
+            .or(own)
+            .unwrap_or_else(|| NONE.get_or_init(|| mat_sizes(&[], 8, 4)))
+    }
+
+    pub fn graph(&self) -> Graph<'_> {
+        Graph::new(&self.dump.state, self.sizes(), self.convention)
+    }
+
+    /// Dominators, retained sizes and totals of classes, packages and loaders.
+    pub fn analysis(&self) -> Result<&Analysis, Error> {
+        if let Some(analysis) = self.analysis.get() {
+            return Ok(analysis);
+        }
+        let name = format!("analysis-{}", convention_name(self.convention));
+        let kept = self
+            .index
+            .as_ref()
+            .and_then(|place| Analysis::restore(&self.dump.state, &place.find(&name)?));
+        let analysis = match kept {
+            Some(analysis) => analysis,
+            None => {
+                let analysis = Analysis::new(&self.graph(), &*self.progress)?;
+                if let Some(place) = self.index.as_ref().filter(|_| self.notes.is_empty()) {
+                    self.progress.stage("keeping the index", 0);
+                    // The heap could be kept, so this is a full disk at worst: the next opening computes it again.
+                    let _ = place.keep(&name, |writer| analysis.save(writer));
+                }
+                analysis
+            }
+        };
+        Ok(self.analysis.get_or_init(|| analysis))
+    }
+
+    /// The address of a node: 0 for the stand-in of the boot loader.
+    pub fn address(&self, node: NodeId) -> u64 {
+        if node < self.dump.state.len() {
+            self.dump.state.addresses.address(node)
+        } else {
+            0
+        }
+    }
+}
+
+fn convention_name(convention: Convention) -> String {
+    let Convention {
+        soft,
+        weak,
+        phantom,
+        finalizer,
+        mat,
+    } = convention;
+    if mat {
+        return "mat".to_owned();
+    }
+    let kinds = [
+        (soft, "soft"),
+        (weak, "weak"),
+        (phantom, "phantom"),
+        (finalizer, "finalizer"),
+    ];
+    let kept: Vec<&str> = kinds
+        .iter()
+        .filter(|kind| kind.0)
+        .map(|kind| kind.1)
+        .collect();
+    ["strong"]
+        .into_iter()
+        .chain(kept)
+        .collect::<Vec<_>>()
+        .join("-")
+}

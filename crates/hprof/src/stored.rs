@@ -1,0 +1,83 @@
+//! A loaded dump in an index and back.
+
+use std::io;
+use std::path::Path;
+
+use anthill_heap::{AddressMap, AddressMapParts, HeapColumns, HeapState, Offsets, Tables};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::index::{Index, IndexWriter};
+use crate::values::Records;
+use crate::{Dump, DumpInfo};
+
+impl Dump {
+    pub fn save(&self, index: &mut IndexWriter) -> io::Result<()> {
+        index.add("info", &encode(&self.info)?)?;
+        index.add("tables", &encode(&self.state.tables)?)?;
+        let columns = &self.state.columns;
+        let (bases, distances) = columns.offsets.columns();
+        index.add("classes", &columns.classes)?;
+        index.add("details", &columns.details)?;
+        index.add("offset-bases", bases)?;
+        index.add("offset-distances", distances)?;
+        index.add("references", &columns.references)?;
+        index.add("referrers-by-referent", &columns.referrers_by_referent)?;
+        index.add("referents", &columns.referents)?;
+        let addresses = self.state.addresses.parts();
+        index.add("address-shape", &addresses.shape)?;
+        index.add("address-directory", &addresses.directory)?;
+        index.add("address-pages", &addresses.pages)?;
+        index.add("address-blocks", &addresses.blocks)?;
+        index.add("address-sorted", &addresses.sorted)?;
+        let (objects, positions) = self.records.anchors();
+        index.add("anchor-objects", objects)?;
+        index.add("anchor-positions", positions)
+    }
+
+    /// The dump at `path` from its index; `None` if the index lacks something.
+    pub fn restore(path: &Path, index: &Index) -> Option<Self> {
+        let info: DumpInfo = decode(&index.column("info")?)?;
+        let tables: Tables = decode(&index.column("tables")?)?;
+        let columns = HeapColumns {
+            classes: index.column("classes")?,
+            details: index.column("details")?,
+            offsets: Offsets::from_columns(
+                index.column("offset-bases")?,
+                index.column("offset-distances")?,
+            )?,
+            references: index.column("references")?,
+            referrers_by_referent: index.column("referrers-by-referent")?,
+            referents: index.column("referents")?,
+        };
+        let addresses = AddressMap::from_parts(AddressMapParts {
+            shape: index.column::<u64>("address-shape")?[..].try_into().ok()?,
+            directory: index.column("address-directory")?,
+            pages: index.column("address-pages")?,
+            blocks: index.column("address-blocks")?,
+            sorted: index.column("address-sorted")?,
+        });
+        let records = Records::new(
+            path,
+            info.id_size,
+            index.column("anchor-objects")?,
+            index.column("anchor-positions")?,
+        );
+        Some(Dump {
+            state: HeapState {
+                tables,
+                columns,
+                addresses,
+            },
+            records,
+            info,
+        })
+    }
+}
+
+fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    postcard::to_stdvec(value).map_err(io::Error::other)
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    postcard::from_bytes(bytes).ok()
+}
