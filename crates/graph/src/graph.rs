@@ -133,6 +133,10 @@ impl<'a> Graph<'a> {
                 Some(thread) if self.convention.mat && root.origin != RootOrigin::ThreadObject => {
                     self.extra.push((thread, root.object, EdgeKind::Local));
                 }
+                // MAT assumes no more than the classes of the boot loader.
+                _ if self.convention.mat
+                    && root.origin == RootOrigin::Assumed
+                    && self.is_loaded(root.object) => {}
                 _ if self.is_root.add(root.object) => self.roots.push(root.object),
                 _ => {}
             }
@@ -143,6 +147,12 @@ impl<'a> Graph<'a> {
         {
             self.roots.push(loader);
         }
+    }
+
+    /// Whether an object is the class object of a class that a class loader object loaded.
+    fn is_loaded(&self, object: ObjectId) -> bool {
+        let class = self.state.mirrored(object);
+        class.is_some_and(|class| self.state.classes()[class as usize].loader.is_some())
     }
 
     /// The number of nodes: all objects, and the system loader if there is one.

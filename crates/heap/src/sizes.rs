@@ -53,12 +53,7 @@ impl Sizes {
                 factor: element.size(self.arrays.reference_size),
                 align: self.arrays.alignment,
             },
-            ClassKind::Mirror => Rule {
-                base: MIRROR,
-                mask: 0,
-                factor: 0,
-                align: 1,
-            },
+            ClassKind::Mirror => Rule { base: size, mask: 0, factor: 0, align: MIRROR },
         };
         Sizer {
             rules: classes.iter().zip(&self.instances).map(rule).collect(),
@@ -67,7 +62,8 @@ impl Sizes {
     }
 }
 
-/// Marks the rule of class objects, whose size is in a table of its own.
+/// In place of an alignment: class objects, whose sizes are in a table of their own. Those of
+/// primitive types are not in it and have the base.
 const MIRROR: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -88,11 +84,8 @@ impl Sizer<'_> {
     #[inline]
     pub fn size(&self, class: ClassId, detail: u32) -> u64 {
         let rule = self.rules[class as usize];
-        if rule.base == MIRROR {
-            return self
-                .mirrors
-                .get(detail as usize)
-                .map_or(0, |&size| size.into());
+        if rule.align == MIRROR {
+            return self.mirrors.get(detail as usize).copied().unwrap_or(rule.base).into();
         }
         let align = u64::from(rule.align);
         let end = u64::from(rule.base) + u64::from(detail & rule.mask) * u64::from(rule.factor);

@@ -16,7 +16,10 @@ pub struct ClassTable {
     pub raw: Vec<RawClass>,
     pub by_id: FxHashMap<u64, ClassId>,
     by_name: FxHashMap<String, ClassId>,
-    pub missing: Vec<Missing>,
+    missing: Vec<Missing>,
+    /// Names of classes that are used but not described.
+    undescribed: Vec<String>,
+    nameless: u64,
 }
 
 /// What a class dump says by address.
@@ -52,6 +55,8 @@ impl ClassTable {
             by_id: FxHashMap::default(),
             by_name: FxHashMap::default(),
             missing: Vec::new(),
+            undescribed: Vec::new(),
+            nameless: 0,
         };
         let mut supers = Vec::new();
         for &position in class_dumps {
@@ -85,6 +90,7 @@ impl ClassTable {
                 .unwrap_or_else(|| format!("(unnamed {id:#x})"))
         };
         let name = class_name(bytes, section, dump.id);
+        self.nameless += u64::from(!section.class_names.contains_key(&dump.id));
         let statics = dump.statics.iter().map(|&(name, value)| StaticField {
             name: text(name),
             value,
@@ -122,12 +128,7 @@ impl ClassTable {
             return class;
         }
         let name = class_name(bytes, section, id);
-        self.missing.push(Missing {
-            kind: MissingKind::UnknownClass,
-            offset: None,
-            amount: 1,
-            what: format!("{name} is not described in the file: the references and exact size of its instances are unknown"),
-        });
+        self.undescribed.push(name.clone());
         self.add(
             new_class(name, false),
             RawClass {
@@ -135,6 +136,40 @@ impl ClassTable {
                 ..RawClass::default()
             },
         )
+    }
+
+    /// What the class dumps and names lack.
+    pub fn missing(&self) -> Vec<Missing> {
+        let mut missing = self.missing.clone();
+        let mut note = |kind, amount: u64, what: String| {
+            if amount > 0 {
+                missing.push(Missing {
+                    kind,
+                    offset: None,
+                    amount,
+                    what,
+                });
+            }
+        };
+        let count = self.undescribed.len() as u64;
+        let shown = self
+            .undescribed
+            .iter()
+            .take(5)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = if count > 5 { ", …" } else { "" };
+        let what = format!(
+            "{count} classes are not described, so references and exact sizes of their instances are unknown: {shown}{more}"
+        );
+        note(MissingKind::UnknownClass, count, what);
+        note(
+            MissingKind::Absent,
+            self.nameless,
+            format!("the names of {} classes are not in the file", self.nameless),
+        );
+        missing
     }
 
     /// The class of that name, made up if the file does not have it.

@@ -101,13 +101,28 @@ fn load_with<const ID: usize>(
         missing: section.missing.clone(),
         ..Tables::default()
     };
-    tables.missing.extend(missing);
+    // The record that a truncated file ends in is not a second loss.
+    let is_end = |missing: &Missing| {
+        missing
+            .offset
+            .is_some_and(|offset| offset + missing.amount == bytes.len() as u64)
+    };
+    let truncated = tables
+        .missing
+        .iter()
+        .any(|missing| missing.kind == MissingKind::Truncated);
+    tables.missing.extend(
+        missing
+            .into_iter()
+            .filter(|missing| !(truncated && is_end(missing))),
+    );
     bad_objects(&mut tables.missing, without_address, duplicates);
-    tables.missing.append(&mut table.missing);
+    tables.missing.extend(table.missing());
     add_stacks(&mut tables, bytes, section);
     let lost_roots = add_roots(&mut tables, section, &roots, &map);
     tables.dangling = loaded.dangling + lost_roots;
-    if tables.dangling > 0 {
+    if tables.dangling > 0 && !tables.missing.is_empty() {
+        // Whole dumps have some too: HotSpot leaves out archived class objects.
         tables.missing.push(Missing {
             kind: MissingKind::DanglingReferences,
             offset: None,
@@ -438,15 +453,17 @@ fn settle_sizes(
     columns
 }
 
-/// Without a single system class as root, the classes of the boot loader are taken for roots:
-/// old JVMs and damaged files lack them.
+/// Without any root, e.g. in a file cut off before them, all class objects are taken for roots;
+/// without a single system class among them, those of the boot loader are.
 fn assume_roots(tables: &mut Tables) {
-    if tables.roots.is_empty() {
+    let none = tables.roots.is_empty();
+    if none {
         tables.missing.push(Missing {
             kind: MissingKind::Absent,
             offset: None,
             amount: 0,
-            what: "the file has no GC roots: only what classes of the boot loader keep alive counts as reachable".to_owned(),
+            what: "the file has no GC roots: what classes keep alive counts as reachable, what only threads keep does not"
+                .to_owned(),
         });
     }
     if tables
@@ -454,12 +471,12 @@ fn assume_roots(tables: &mut Tables) {
         .iter()
         .all(|root| root.origin != RootOrigin::StickyClass)
     {
-        let boot = tables
+        let assumed = tables
             .classes
             .iter()
-            .filter(|class| class.loader.is_none())
-            .filter_map(|class| class.mirror);
-        let roots = boot.map(|object| Root {
+            .filter(|class| none || class.loader.is_none());
+        let roots = assumed.filter_map(|class| class.mirror);
+        let roots = roots.map(|object| Root {
             object,
             origin: RootOrigin::Assumed,
             thread: None,

@@ -1,13 +1,13 @@
 //! Sizes as Eclipse MAT counts them, for results that can be compared with its own.
 //!
 //! A header is an id and a reference; the fields of each class of the chain are padded to the
-//! size of a reference, the whole to eight bytes; a class object is its static fields.
+//! size of a reference, the whole to the alignment of objects; a class object is its static fields.
 
 use anthill_heap::{ArrayLayout, Class, ClassKind, FieldType, Sizes};
 
 use crate::load::type_of;
 
-pub fn mat_sizes(classes: &[Class], id_size: u32, reference_size: u32) -> Sizes {
+pub fn mat_sizes(classes: &[Class], id_size: u32, reference_size: u32, alignment: u32) -> Sizes {
     let header = id_size + reference_size;
     let fields = |class: &Class| {
         class
@@ -23,7 +23,7 @@ pub fn mat_sizes(classes: &[Class], id_size: u32, reference_size: u32) -> Sizes 
         let size = chain.iter().rev().fold(header, |size, &class| {
             (size + fields(&classes[class as usize])).next_multiple_of(reference_size)
         });
-        size.next_multiple_of(8)
+        size.next_multiple_of(alignment)
     };
     let mirror = |class: &Class| {
         let statics = class
@@ -31,7 +31,7 @@ pub fn mat_sizes(classes: &[Class], id_size: u32, reference_size: u32) -> Sizes 
             .iter()
             .map(|field| type_of(field.value).size(reference_size))
             .sum::<u32>();
-        statics.next_multiple_of(8)
+        statics.next_multiple_of(alignment)
     };
     Sizes {
         instances: (0..classes.len() as u32)
@@ -45,9 +45,9 @@ pub fn mat_sizes(classes: &[Class], id_size: u32, reference_size: u32) -> Sizes 
             .collect(),
         mirrors: classes.iter().map(mirror).collect(),
         arrays: ArrayLayout {
-            bases: FieldType::ALL.map(|_| header + 4),
+            bases: FieldType::ALL.map(|_| (header + 4).next_multiple_of(reference_size)),
             reference_size,
-            alignment: 8,
+            alignment,
         },
     }
 }

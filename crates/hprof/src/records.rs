@@ -180,20 +180,26 @@ fn header(path: &Path, bytes: &[u8], start: usize) -> Result<(Section, usize), E
         .take(MAX_MAGIC)
         .position(|&byte| byte == 0)
         .ok_or_else(|| unusable(start, "the format name in the header has no end".to_owned()))?;
-    let mut reader = Reader::new(bytes, start + magic + 1, 8);
-    let stated = reader.u4().ok_or_else(ended_early)?;
-    let timestamp = reader.u8().ok_or_else(ended_early)?;
-    let body = reader.position;
-    let shown = id_size_of_records(bytes, body);
-    let id_size = match (stated, shown) {
-        (4 | 8, None) => stated as usize,
-        (_, Some(shown)) => shown,
-        (_, None) => {
-            let reason = format!(
-                "the header states {stated}-byte ids; only 4 and 8 exist, and no record shows which it is"
-            );
-            return Err(unusable(start + magic + 1, reason));
-        }
+    // Where the terminator of an overlong name was overwritten, the id size follows at once.
+    let places = [start + magic + 1, start + magic];
+    let candidates = places.map(|place| header_numbers(bytes, place));
+    let usable = candidates.iter().flatten().find(|numbers| {
+        numbers
+            .id_size
+            .is_some_and(|id_size| plausible_chain(bytes, numbers.body, id_size))
+    });
+    let numbers = usable.or(candidates[0].as_ref()).ok_or_else(ended_early)?;
+    let &HeaderNumbers {
+        stated,
+        timestamp,
+        body,
+        ..
+    } = numbers;
+    let Some(id_size) = numbers.id_size else {
+        let reason = format!(
+            "the header states {stated}-byte ids; only 4 and 8 exist, and no record shows which it is"
+        );
+        return Err(unusable(places[0], reason));
     };
     let mut section = Section {
         start,
@@ -224,6 +230,28 @@ fn header(path: &Path, bytes: &[u8], start: usize) -> Result<(Section, usize), E
         section.note(MissingKind::Repaired, start + magic + 1, 4, &what);
     }
     Ok((section, body))
+}
+
+struct HeaderNumbers {
+    stated: u32,
+    /// Of the ids in the records, or else as stated if that is possible.
+    id_size: Option<usize>,
+    timestamp: u64,
+    body: usize,
+}
+
+fn header_numbers(bytes: &[u8], place: usize) -> Option<HeaderNumbers> {
+    let mut reader = Reader::new(bytes, place, 8);
+    let (stated, timestamp) = (reader.u4()?, reader.u8()?);
+    let body = reader.position;
+    let possible = (stated == 4 || stated == 8).then_some(stated as usize);
+    let id_size = id_size_of_records(bytes, body).or(possible);
+    Some(HeaderNumbers {
+        stated,
+        id_size,
+        timestamp,
+        body,
+    })
 }
 
 fn not_hprof(head: &[u8]) -> String {

@@ -108,11 +108,14 @@ impl Session {
         };
         let sizes = dump.state.tables.sizes.as_ref();
         let other_sizes = options.convention.mat.then(|| {
-            let reference_size = sizes.map_or(4, |sizes| sizes.arrays.reference_size);
+            let (reference, alignment) = sizes.map_or((4, 8), |sizes| {
+                (sizes.arrays.reference_size, sizes.arrays.alignment)
+            });
             mat_sizes(
                 dump.state.classes(),
                 dump.info.id_size.into(),
-                reference_size,
+                reference,
+                alignment,
             )
         });
         Ok(Session {
@@ -170,7 +173,7 @@ impl Session {
         self.other_sizes
             .as_ref()
             .or(own)
-            .unwrap_or_else(|| NONE.get_or_init(|| mat_sizes(&[], 8, 4)))
+            .unwrap_or_else(|| NONE.get_or_init(|| mat_sizes(&[], 8, 4, 8)))
     }
 
     pub fn graph(&self) -> Graph<'_> {

@@ -4,7 +4,7 @@
 //! For tests only, so what cannot be done panics with the reason. Knows nothing about Anthill's own
 //! crates: what it returns is the outside truth they are compared with.
 
-mod histogram;
+pub mod histogram;
 mod jdk;
 mod process;
 mod sample;

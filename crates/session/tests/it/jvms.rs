@@ -1,0 +1,195 @@
+//! Samples on every JDK found: what Anthill says is what the JVM and the program say.
+
+use std::collections::BTreeMap;
+
+use anthill_graph::{Convention, NodeId, gc_closure};
+use anthill_heap::{ObjectId, Value};
+use anthill_session::{Grouping, Session};
+use anthill_testkit::{DumpOptions, Histogram, Jdk, Sample};
+
+use crate::open;
+
+fn session_of(sample: &Sample, options: DumpOptions) -> Session {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(if options.gz {
+        "heap.hprof.gz"
+    } else {
+        "heap.hprof"
+    });
+    sample.dump(&path, options);
+    open(&path, Convention::DEFAULT).unwrap()
+}
+
+/// The object that a static field refers to.
+fn static_object(session: &Session, class: &str, field: &str) -> ObjectId {
+    let state = session.state();
+    let class = state
+        .classes()
+        .iter()
+        .find(|known| known.name == class)
+        .unwrap();
+    match class
+        .statics
+        .iter()
+        .find(|known| known.name == field)
+        .unwrap()
+        .value
+    {
+        Value::Object(address) => state.addresses.find(address).unwrap(),
+        other => panic!("{field} is {other:?}"),
+    }
+}
+
+fn compare(session: &Session, jvm: &Histogram, what: &str) {
+    let mut ours: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (class, row) in session
+        .state()
+        .classes()
+        .iter()
+        .zip(session.analysis().unwrap().rows(Grouping::Class))
+    {
+        let total = ours.entry(&class.name).or_default();
+        *total = (total.0 + row.objects, total.1 + row.shallow);
+    }
+    let mut compared = 0;
+    for (name, total) in jvm {
+        let Some(&(objects, shallow)) = ours
+            .get(name.as_str())
+            .filter(|_| name != "java.lang.Class")
+        else {
+            continue;
+        };
+        if objects == total.instances {
+            assert_eq!(shallow, total.bytes, "{name} on {what}");
+            compared += 1;
+        }
+    }
+    assert!(
+        compared * 10 >= jvm.len() * 9,
+        "only {compared} of {} classes could be compared on {what}",
+        jvm.len()
+    );
+}
+
+#[test]
+fn sizes_equal_the_jvms_under_every_layout() {
+    for jdk in Jdk::all() {
+        let mut layouts: Vec<&[&str]> = vec![
+            &["-XX:+UseSerialGC"],
+            &["-XX:+UseG1GC"],
+            &["-XX:+UseParallelGC"],
+            &["-XX:-UseCompressedOops"],
+            &["-XX:ObjectAlignmentInBytes=16"],
+        ];
+        if jdk.feature() < 25 {
+            layouts.push(&["-XX:-UseCompressedClassPointers"]);
+        } else {
+            layouts.push(&["-XX:+UseCompactObjectHeaders"]);
+            layouts.push(&["-XX:+UseCompactObjectHeaders", "-XX:-UseCompressedOops"]);
+        }
+        for flags in layouts {
+            let flags: Vec<&str> = ["-Xmx128m"]
+                .into_iter()
+                .chain(flags.iter().copied())
+                .collect();
+            let sample = Sample::start(jdk, "OrderTable", &["20", "50", "table"], &flags);
+            let jvm = sample.histogram();
+            let session = session_of(&sample, DumpOptions::default());
+            assert!(session.state().tables.missing.is_empty());
+            compare(&session, &jvm, &format!("{} {flags:?}", jdk.version()));
+        }
+    }
+}
+
+#[test]
+fn the_two_caches_retain_together_what_neither_does_alone() {
+    for jdk in Jdk::all() {
+        let sample = Sample::start(jdk, "MultiCache", &["5000"], &["-Xmx256m"]);
+        let session = session_of(&sample, DumpOptions::default());
+        let by_id = static_object(&session, "anthill.samples.IdCache", "idCache");
+        let by_name = static_object(&session, "anthill.samples.NameCache", "nameCache");
+        let graph = session.graph();
+        let count = |group: &[NodeId]| gc_closure(&graph, group).count() as u64;
+        let truth = sample.truth();
+        let keys: Vec<&String> = truth.keys().collect();
+        let value = |part: &str| {
+            let key = truth
+                .keys()
+                .find(|key| key.contains(part))
+                .unwrap_or_else(|| panic!("{part} in {keys:?}"));
+            sample.count(key)
+        };
+        assert_eq!(
+            count(&[by_id]),
+            value("retained by idCache"),
+            "JDK {}",
+            jdk.version()
+        );
+        assert_eq!(
+            count(&[by_name]),
+            value("retained by nameCache"),
+            "JDK {}",
+            jdk.version()
+        );
+        assert_eq!(
+            count(&[by_id, by_name]),
+            value("retained by both"),
+            "JDK {}",
+            jdk.version()
+        );
+    }
+}
+
+#[test]
+fn dumps_of_every_kind_hold_the_same_program() {
+    let Some(jdk) = Jdk::installed() else {
+        return anthill_testkit::skipped("kinds of dumps", "no JDK was found");
+    };
+    let sample = Sample::start(jdk, "SwapLeak", &["300"], &["-Xmx64m"]);
+    let expected = sample.histogram();
+    for (all, gz) in [(false, false), (true, false), (false, true)] {
+        let session = session_of(&sample, DumpOptions { all, gz });
+        for (name, total) in expected
+            .iter()
+            .filter(|(name, _)| name.starts_with("anthill.samples."))
+        {
+            let rows = session.analysis().unwrap().rows(Grouping::Class);
+            let class = session
+                .state()
+                .classes()
+                .iter()
+                .position(|class| class.name == *name)
+                .unwrap();
+            assert_eq!(
+                (rows[class].objects, rows[class].shallow),
+                (total.instances, total.bytes),
+                "{name} all={all} gz={gz}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_long_chain_needs_no_deep_stack() {
+    let Some(jdk) = Jdk::installed() else {
+        return anthill_testkit::skipped("a long chain", "no JDK was found");
+    };
+    let sample = Sample::start(jdk, "Chain", &["1000000"], &["-Xmx256m", "-Xss256k"]);
+    let session = session_of(&sample, DumpOptions::default());
+    let analysis = session.analysis().unwrap();
+    let class = session
+        .state()
+        .classes()
+        .iter()
+        .position(|class| class.name == "anthill.samples.Chain$Node")
+        .unwrap();
+    let row = analysis.rows(Grouping::Class)[class];
+    assert_eq!(row.objects, 1_000_000);
+    let last = (0..session.state().len())
+        .filter(|&object| session.state().class_id(object) == class as u32);
+    let deepest = last
+        .map(|object| analysis.dominators.retained[object as usize])
+        .max()
+        .unwrap();
+    assert_eq!(deepest, row.shallow, "the head retains the whole chain");
+}
