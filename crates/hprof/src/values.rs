@@ -14,6 +14,9 @@ use crate::read::Reader;
 use crate::subrecord::{ClassDump, Sub, parse};
 use crate::{Content, Error};
 
+/// The tag of a primitive array without elements.
+const NO_DATA: u8 = 0xc3;
+
 pub struct Records {
     path: PathBuf,
     id_size: u8,
@@ -118,9 +121,13 @@ impl Records {
                     length,
                     ..
                 } => {
-                    let data = end - length as usize * element.size(0) as usize;
                     // Android can leave the elements out.
-                    let length = if data > position { length } else { 0 };
+                    let length = if bytes[position] == NO_DATA {
+                        0
+                    } else {
+                        length
+                    };
+                    let data = end - length as usize * element.size(0) as usize;
                     Some((
                         id,
                         Place::Primitives {
