@@ -1,1 +1,22 @@
-fn main() {}
+//! The program `anthill`: reads the command line, runs the command, says how it ended.
+
+mod cli;
+mod commands;
+mod failure;
+mod names;
+mod output;
+mod pattern;
+mod progress;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match cli.command.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -166,6 +166,11 @@ impl Session {
         self.from_index
     }
 
+    /// Where the index of this dump is or will be kept, if there is to be one.
+    pub fn index_folder(&self) -> Option<&Path> {
+        self.index.as_ref().map(|place| place.folder.as_path())
+    }
+
     /// How bytes are counted under the session's convention.
     pub fn sizes(&self) -> &Sizes {
         static NONE: OnceLock<Sizes> = OnceLock::new();

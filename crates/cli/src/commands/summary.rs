@@ -1,0 +1,332 @@
+//! `anthill summary`: what is in a dump, how it was read, and what is missing from it.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anthill_heap::{RootKind, RootOrigin};
+use anthill_session::{Grouping, Row};
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::names::ClassNames;
+use crate::output::table::{Align, Table};
+use crate::output::units::{bytes, count, counted, date, share};
+use crate::output::{Out, json};
+use crate::source::{Source, SourceArguments};
+
+/// Show what is in a dump, how it was read, and what is missing from it
+///
+/// Start here: how much is alive, how much is garbage, which classes and objects keep most of it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  anthill summary app.hprof
+      Is the heap full of live objects, and who holds them?
+  anthill summary app.hprof.gz --json
+      The same for a script
+  anthill summary app.hprof --keep none
+      How much would be left if the JVM dropped all soft references?")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let source = arguments.source.open()?;
+    let summary = Summary::new(&source)?;
+    let mut out = source.out();
+    if arguments.source.json {
+        json::print(&mut out, &source, "summary", &summary)
+    } else {
+        summary.text(&source, &mut out)
+    }
+}
+
+const TOP: usize = 5;
+
+#[derive(Serialize)]
+pub struct Summary {
+    format: String,
+    /// Milliseconds since 1970.
+    timestamp: u64,
+    id_size: u8,
+    file_bytes: u64,
+    dump: usize,
+    dumps: usize,
+    objects: u64,
+    shallow: u64,
+    reachable: Totals,
+    unreachable: Unreachable,
+    classes: u64,
+    loaders: u64,
+    threads: u64,
+    roots: Vec<Roots>,
+    index: Index,
+    assumed: Vec<Assumed>,
+    top_classes: Vec<TopClass>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Totals {
+    objects: u64,
+    shallow: u64,
+}
+
+#[derive(Serialize)]
+struct Unreachable {
+    #[serde(flatten)]
+    all: Totals,
+    /// References that do not keep alive lead to them.
+    weakly_reachable: Totals,
+    /// Nothing leads to them.
+    garbage: Totals,
+}
+
+#[derive(Serialize)]
+struct Roots {
+    kind: RootKind,
+    origin: RootOrigin,
+    roots: u64,
+}
+
+#[derive(Serialize)]
+struct Index {
+    used: bool,
+    folder: Option<String>,
+}
+
+/// A class whose size the file does not tell.
+#[derive(Serialize)]
+struct Assumed {
+    class: String,
+    what: String,
+}
+
+#[derive(Serialize)]
+struct TopClass {
+    class: String,
+    objects: u64,
+    shallow: u64,
+    retained: u64,
+}
+
+impl Summary {
+    pub fn new(source: &Source) -> Result<Self, Failure> {
+        let session = &source.session;
+        let (state, info) = (session.state(), session.info());
+        let analysis = session.analysis()?;
+        let total = analysis.total();
+        let unreachable = Totals {
+            objects: total.unreachable_objects,
+            shallow: total.unreachable_shallow,
+        };
+        let weakly_reachable = Totals {
+            objects: analysis.weakly_reachable.objects,
+            shallow: analysis.weakly_reachable.bytes,
+        };
+        Ok(Summary {
+            format: info.format.clone(),
+            timestamp: info.timestamp,
+            id_size: info.id_size,
+            file_bytes: info.bytes,
+            dump: info.dump,
+            dumps: info.dumps,
+            objects: total.objects,
+            shallow: total.shallow,
+            reachable: Totals {
+                objects: total.retained_objects,
+                shallow: total.retained,
+            },
+            unreachable: Unreachable {
+                all: unreachable,
+                weakly_reachable,
+                garbage: Totals {
+                    objects: unreachable.objects - weakly_reachable.objects,
+                    shallow: unreachable.shallow - weakly_reachable.shallow,
+                },
+            },
+            classes: state.classes().len() as u64,
+            loaders: analysis.groups().loaders.len() as u64,
+            threads: state.tables.threads.len() as u64,
+            roots: roots(source),
+            index: Index {
+                used: session.from_index(),
+                folder: session
+                    .index_folder()
+                    .map(|path| path.display().to_string()),
+            },
+            assumed: state
+                .tables
+                .assumed
+                .iter()
+                .map(|(class, what)| Assumed {
+                    class: class.clone(),
+                    what: what.clone(),
+                })
+                .collect(),
+            top_classes: top_classes(source, analysis.rows(Grouping::Class)),
+        })
+    }
+
+    pub fn text(&self, source: &Source, out: &mut Out) -> Result<(), Failure> {
+        let state = source.session.state();
+        out.heading(&source.name)?;
+        let dumps = if self.dumps > 1 {
+            format!(", dump {} of {}", self.dump, self.dumps)
+        } else {
+            String::new()
+        };
+        out.line(format!(
+            "  {}, {}, {}-byte ids, taken {}{dumps}",
+            self.format,
+            bytes(self.file_bytes),
+            self.id_size,
+            date(self.timestamp),
+        ))?;
+        out.line(format!("  {}", source.layout()))?;
+        out.line(format!("  {}", source.session.convention()))?;
+        let index = match (&self.index.folder, self.index.used) {
+            (None, _) => "no index used or kept".to_owned(),
+            (Some(folder), true) => format!("opened from the index in {folder}"),
+            (Some(folder), false) => format!("read in full; index in {folder}"),
+        };
+        out.line(format!("  {index}"))?;
+        out.blank()?;
+        self.totals().print(out)?;
+        out.blank()?;
+        out.line(format!(
+            "{} of {}, {}",
+            counted(self.classes, "class", "classes"),
+            counted(self.loaders, "class loader", "class loaders"),
+            counted(self.threads, "thread", "threads"),
+        ))?;
+        out.blank()?;
+        self.root_table().print(out)?;
+        if !state.tables.missing.is_empty() {
+            out.blank()?;
+            out.heading("Missing from this file")?;
+            for missing in &state.tables.missing {
+                let place = missing
+                    .offset
+                    .map_or(String::new(), |offset| format!("at offset {offset}: "));
+                out.line(format!("  {place}{}", missing.what))?;
+            }
+        }
+        if !self.assumed.is_empty() {
+            out.blank()?;
+            out.heading("Sizes that the file does not tell and that were assumed")?;
+            for assumed in &self.assumed {
+                out.line(format!("  {}: {}", assumed.class, assumed.what))?;
+            }
+        }
+        out.blank()?;
+        self.class_table().print(out)?;
+        Ok(out.flush()?)
+    }
+
+    fn totals(&self) -> Table<3> {
+        let mut table = Table::new([
+            ("", Align::Left),
+            ("objects", Align::Right),
+            ("shallow", Align::Right),
+        ]);
+        let mut row = |name: &str, objects, shallow| {
+            table.row([name.to_owned(), count(objects), bytes(shallow)]);
+        };
+        row("in the dump", self.objects, self.shallow);
+        row("reachable", self.reachable.objects, self.reachable.shallow);
+        let Unreachable {
+            weakly_reachable,
+            garbage,
+            ..
+        } = &self.unreachable;
+        row(
+            "only weakly, phantom or finalizer reachable",
+            weakly_reachable.objects,
+            weakly_reachable.shallow,
+        );
+        row("garbage", garbage.objects, garbage.shallow);
+        table
+    }
+
+    fn root_table(&self) -> Table<3> {
+        let mut table = Table::new([
+            ("GC roots", Align::Right),
+            ("kind", Align::Left),
+            ("in the file", Align::Left),
+        ]);
+        for roots in &self.roots {
+            table.row([
+                count(roots.roots),
+                kind_name(roots.kind).to_owned(),
+                roots.origin.label().to_owned(),
+            ]);
+        }
+        table
+    }
+
+    fn class_table(&self) -> Table<3> {
+        let mut table = Table::new([
+            ("retained", Align::Right),
+            ("share", Align::Right),
+            ("classes that keep most alive", Align::Left),
+        ]);
+        for class in &self.top_classes {
+            table.row([
+                bytes(class.retained),
+                share(class.retained, self.reachable.shallow),
+                class.class.clone(),
+            ]);
+        }
+        table
+    }
+}
+
+fn top_classes(source: &Source, rows: &[Row]) -> Vec<TopClass> {
+    let names = ClassNames::new(source.session.state());
+    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    order.sort_by_key(|&class| std::cmp::Reverse(rows[class as usize].retained));
+    let top = order.into_iter().take(TOP);
+    top.map(|class| {
+        let row = rows[class as usize];
+        TopClass {
+            class: names.unambiguous(class),
+            objects: row.objects,
+            shallow: row.shallow,
+            retained: row.retained,
+        }
+    })
+    .collect()
+}
+
+fn roots(source: &Source) -> Vec<Roots> {
+    let mut counts = BTreeMap::new();
+    for root in &source.session.state().tables.roots {
+        *counts.entry((root.kind(), root.origin)).or_default() += 1;
+    }
+    counts
+        .into_iter()
+        .map(|((kind, origin), roots)| Roots {
+            kind,
+            origin,
+            roots,
+        })
+        .collect()
+}
+
+/// The words a person knows a kind of roots by.
+pub fn kind_name(kind: RootKind) -> &'static str {
+    match kind {
+        RootKind::ClassLoader => "class loader",
+        RootKind::StaticField => "static field",
+        RootKind::Thread => "thread",
+        RootKind::LocalVariable => "local variable",
+        RootKind::CodeBlob => "code blob",
+        RootKind::Jni => "JNI",
+        RootKind::Jvmti => "JVMTI",
+        RootKind::Monitor => "monitor",
+        RootKind::Management => "management",
+        RootKind::Other => "other",
+    }
+}

@@ -1,0 +1,78 @@
+//! How a command can end other than well, as a person reads it.
+
+use std::io;
+use std::process::ExitCode;
+
+use anthill_hprof::Error;
+
+pub enum Failure {
+    /// The question was fine, but the answer is empty.
+    NothingFound(String),
+    /// The input or the arguments cannot be used; the second line says what to do next.
+    Unusable { reason: String, advice: String },
+    /// The output could not be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    pub fn unusable(reason: impl Into<String>, advice: impl Into<String>) -> Self {
+        Failure::Unusable {
+            reason: reason.into(),
+            advice: advice.into(),
+        }
+    }
+
+    /// Says it on standard error and gives the exit code.
+    pub fn report(self) -> ExitCode {
+        match self {
+            // Whoever read the output has seen enough.
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                ExitCode::SUCCESS
+            }
+            Failure::Output(error) => {
+                eprintln!("anthill: the output could not be written: {error}");
+                ExitCode::from(2)
+            }
+            Failure::NothingFound(what) => {
+                eprintln!("anthill: {what}");
+                ExitCode::from(1)
+            }
+            Failure::Unusable { reason, advice } => {
+                eprintln!("anthill: {reason}\n{advice}");
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Output(error)
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Failure::Output(error.into())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let advice = match &error {
+            Error::Io { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => "Check the path.",
+                io::ErrorKind::PermissionDenied => {
+                    "Read it as the user who ran the JVM: dumps are readable by their owner only."
+                }
+                _ => "Copy the file to a local disk and try again.",
+            },
+            Error::Unusable { .. } => {
+                "A heap dump is written by `jcmd PID GC.heap_dump FILE` or by the JVM itself with \
+                 -XX:+HeapDumpOnOutOfMemoryError; check that it was copied whole."
+            }
+            Error::Cancelled => "Start it again to get a result.",
+        };
+        Failure::unusable(error.to_string(), advice)
+    }
+}

@@ -1,0 +1,78 @@
+//! Where results go and how they look: tables for people, JSON and CSV for programs.
+
+pub mod csv;
+pub mod json;
+pub mod table;
+pub mod units;
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use anstyle::Style;
+
+pub const BOLD: Style = Style::new().bold();
+pub const DIM: Style = Style::new().dimmed();
+
+/// Standard output, buffered, with what is known of who reads it.
+pub struct Out {
+    writer: BufWriter<io::Stdout>,
+    /// Columns of the terminal; none if it is no terminal, and then nothing is cut.
+    pub width: Option<usize>,
+    colors: bool,
+}
+
+impl Out {
+    pub fn stdout() -> Self {
+        let stdout = io::stdout();
+        let terminal = stdout.is_terminal();
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let plain = set("NO_COLOR").is_some() || set("TERM").is_some_and(|term| term == "dumb");
+        let width = terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0.into());
+        Out {
+            writer: BufWriter::with_capacity(1 << 16, stdout),
+            width: width.filter(|_| terminal),
+            colors: terminal && !plain,
+        }
+    }
+
+    pub fn line(&mut self, text: impl std::fmt::Display) -> io::Result<()> {
+        writeln!(self.writer, "{text}")
+    }
+
+    pub fn blank(&mut self) -> io::Result<()> {
+        self.line("")
+    }
+
+    /// A line that heads a section.
+    pub fn heading(&mut self, text: &str) -> io::Result<()> {
+        let text = self.styled(BOLD, text);
+        self.line(text)
+    }
+
+    /// A line that explains what was shown.
+    pub fn remark(&mut self, text: &str) -> io::Result<()> {
+        let text = self.styled(DIM, text);
+        self.line(text)
+    }
+
+    pub fn styled(&self, style: Style, text: &str) -> String {
+        if self.colors {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.writer.write_all(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}

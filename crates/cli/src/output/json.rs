@@ -1,0 +1,59 @@
+//! The envelope every JSON result comes in: which program and command made it, from which file,
+//! under which convention, and what the file lacks.
+
+use std::io::Write;
+
+use anthill_heap::Missing;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Out;
+use crate::source::Source;
+
+/// Raised when a field changes its meaning or goes away; docs/output.md has the history.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    anthill: Tool<'a>,
+    file: &'a str,
+    convention: String,
+    layout: &'a str,
+    missing: &'a [Missing],
+    #[serde(flatten)]
+    result: T,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    version: &'a str,
+    schema: u32,
+    command: &'a str,
+}
+
+fn envelope<'a, T: Serialize>(source: &'a Source, command: &'a str, result: T) -> Envelope<'a, T> {
+    Envelope {
+        anthill: Tool {
+            version: env!("CARGO_PKG_VERSION"),
+            schema: SCHEMA,
+            command,
+        },
+        file: &source.name,
+        convention: source.session.convention().to_string(),
+        layout: source.layout(),
+        missing: &source.session.state().tables.missing,
+        result,
+    }
+}
+
+/// Prints a result; its fields stand beside those of the envelope.
+pub fn print(
+    out: &mut Out,
+    source: &Source,
+    command: &str,
+    result: impl Serialize,
+) -> Result<(), Failure> {
+    serde_json::to_writer_pretty(&mut *out, &envelope(source, command, result))?;
+    out.blank()?;
+    Ok(out.flush()?)
+}

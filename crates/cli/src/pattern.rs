@@ -1,0 +1,154 @@
+//! Names with wildcards, and what to suggest when nothing has such a name.
+
+/// `*` stands for any characters, dots included, `?` for one; otherwise the name itself.
+pub struct Pattern(String);
+
+impl Pattern {
+    pub fn new(text: &str) -> Self {
+        Pattern(text.to_owned())
+    }
+
+    pub fn matches(&self, name: &str) -> bool {
+        let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
+        let (mut at, mut in_name) = (0, 0);
+        // Where to go on when what follows the last star does not fit.
+        let mut star: Option<(usize, usize)> = None;
+        while in_name < name.len() {
+            match pattern.get(at) {
+                Some(b'*') => {
+                    star = Some((at + 1, in_name));
+                    at += 1;
+                }
+                Some(b'?') => {
+                    at += 1;
+                    in_name += char_len(name[in_name]);
+                }
+                Some(&byte) if byte == name[in_name] => {
+                    at += 1;
+                    in_name += 1;
+                }
+                _ => {
+                    let Some((after, from)) = star else {
+                        return false;
+                    };
+                    star = Some((after, from + 1));
+                    (at, in_name) = (after, from + 1);
+                }
+            }
+        }
+        pattern[at..].iter().all(|&byte| byte == b'*')
+    }
+
+    /// The message for a pattern that nothing matches.
+    pub fn no_match<'a>(&self, what: &str, names: impl Iterator<Item = &'a str>) -> String {
+        let similar = self.similar(names);
+        let hint = match similar.as_slice() {
+            [] if self.0.contains(['*', '?']) => String::new(),
+            [] => "; `*` stands for any characters".to_owned(),
+            [names @ ..] => format!("; did you mean {}?", names.join(" or ")),
+        };
+        format!("no {what} matches `{}`{hint}", self.0)
+    }
+
+    /// Up to three names that contain what was asked for, or differ from it by little.
+    fn similar<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+        let wanted = self.0.to_lowercase();
+        let wanted = wanted.trim_matches(['*', '?']);
+        let last = |name: &str| {
+            let simple = name.rsplit(['.', '$']).next().unwrap_or(name);
+            simple.to_lowercase()
+        };
+        let mut ranked: Vec<(usize, usize, &str)> = names
+            .filter_map(|name| {
+                let lower = name.to_lowercase();
+                let simple = last(name);
+                let rank = if simple == wanted {
+                    0
+                } else if lower.contains(wanted) && !wanted.is_empty() {
+                    1
+                } else {
+                    let distance = distance(&simple, &last(wanted));
+                    if distance * 4 > simple.len() {
+                        return None;
+                    }
+                    1 + distance
+                };
+                Some((rank, name.len(), name))
+            })
+            .collect();
+        ranked.sort_unstable();
+        ranked.dedup();
+        ranked.into_iter().map(|(.., name)| name).take(3).collect()
+    }
+}
+
+fn char_len(first: u8) -> usize {
+    match first {
+        0xf0.. => 4,
+        0xe0.. => 3,
+        0xc0.. => 2,
+        _ => 1,
+    }
+}
+
+/// How many letters must be added, removed or replaced to get from one word to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, a) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_match_any_characters_and_question_marks_one() {
+        for (pattern, name, fits) in [
+            ("java.util.*", "java.util.concurrent.locks.Lock", true),
+            ("*Cache", "anthill.samples.IdCache", true),
+            ("*Cache", "anthill.samples.IdCaches", false),
+            ("*a*b*", "xxaxxbxx", true),
+            ("*ab", "aab", true),
+            ("?[]", "クラス[]", false),
+            ("???[]", "クラス[]", true),
+            ("String", "java.lang.String", false),
+            ("", "", true),
+            ("*", "", true),
+        ] {
+            assert_eq!(
+                Pattern::new(pattern).matches(name),
+                fits,
+                "{pattern} {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn similar_names_are_suggested() {
+        let names = [
+            "anthill.samples.Product",
+            "java.lang.String",
+            "java.util.HashMap",
+        ];
+        let message = |pattern| Pattern::new(pattern).no_match("class", names.into_iter());
+        assert_eq!(
+            message("Product"),
+            "no class matches `Product`; did you mean anthill.samples.Product?"
+        );
+        assert_eq!(
+            message("java.util.HasMap"),
+            "no class matches `java.util.HasMap`; did you mean java.util.HashMap?"
+        );
+        assert_eq!(message("x.*.y"), "no class matches `x.*.y`");
+    }
+}

@@ -1,0 +1,155 @@
+//! The heap dump a command works on: the options all of these commands share, and the session
+//! they open.
+
+use std::path::PathBuf;
+
+use anthill_graph::Convention;
+use anthill_session::{IndexFolder, Options, Session};
+use clap::{Args, ValueEnum};
+
+use crate::failure::Failure;
+use crate::output::Out;
+use crate::output::units::count;
+use crate::progress::Bar;
+
+#[derive(Args)]
+pub struct SourceArguments {
+    /// The heap dump: HPROF, also gzipped
+    pub file: PathBuf,
+    /// Count as another analyzer does, for comparing
+    #[arg(long, value_name = "TOOL", conflicts_with = "keep", help_heading = HEADING)]
+    pub compat: Option<Compat>,
+    /// Which references keep objects alive besides strong ones
+    #[arg(
+        long,
+        value_name = "KINDS",
+        value_delimiter = ',',
+        default_value = "soft",
+        help_heading = HEADING
+    )]
+    pub keep: Vec<Keep>,
+    /// Which dump of the file, from 1 [default: the last]
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pub dump: Option<usize>,
+    /// Keep the index in this folder instead of the user's cache
+    #[arg(long, value_name = "DIR", conflicts_with = "no_index", help_heading = HEADING)]
+    pub index: Option<PathBuf>,
+    /// Neither use nor keep an index
+    #[arg(long, help_heading = HEADING)]
+    pub no_index: bool,
+    /// Print JSON; docs/output.md describes it
+    #[arg(long, help_heading = HEADING)]
+    pub json: bool,
+    /// Show no progress bar
+    #[arg(long, help_heading = HEADING)]
+    pub no_progress: bool,
+}
+
+const HEADING: &str = "Options of all commands on dumps";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Compat {
+    /// Eclipse MAT: its sizes, all references keep alive, unreachable objects are left out
+    Mat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Keep {
+    Soft,
+    Weak,
+    Phantom,
+    Finalizer,
+    /// Strong references only
+    None,
+}
+
+impl SourceArguments {
+    fn convention(&self) -> Result<Convention, Failure> {
+        if self.compat == Some(Compat::Mat) {
+            return Ok(Convention::MAT);
+        }
+        let kept = |kind| self.keep.contains(&kind);
+        if kept(Keep::None) && self.keep.len() > 1 {
+            return Err(Failure::unusable(
+                "--keep: `none` cannot be combined with other kinds",
+                "Say --keep none, or list the kinds, e.g. --keep soft,weak.",
+            ));
+        }
+        Ok(Convention {
+            soft: kept(Keep::Soft),
+            weak: kept(Keep::Weak),
+            phantom: kept(Keep::Phantom),
+            finalizer: kept(Keep::Finalizer),
+            mat: false,
+        })
+    }
+
+    fn index_folder(&self) -> IndexFolder {
+        match &self.index {
+            _ if self.no_index => IndexFolder::None,
+            Some(folder) => IndexFolder::Folder(folder.clone()),
+            None => IndexFolder::Cache,
+        }
+    }
+
+    /// Opens the dump and warns on standard error about what is wrong with it.
+    pub fn open(&self) -> Result<Source, Failure> {
+        let options = Options {
+            dump: self.dump,
+            convention: self.convention()?,
+            index: self.index_folder(),
+        };
+        let bar = Bar::new(!self.no_progress);
+        let session = Session::open(&self.file, options, Box::new(bar.clone()))?;
+        bar.clear();
+        let source = Source {
+            session,
+            name: self.file.display().to_string(),
+            bar,
+        };
+        source.warn();
+        Ok(source)
+    }
+}
+
+/// An open dump.
+pub struct Source {
+    pub session: Session,
+    /// How results name the file.
+    pub name: String,
+    bar: Bar,
+}
+
+impl Source {
+    fn warn(&self) {
+        for note in self.session.notes() {
+            eprintln!("anthill: {note}");
+        }
+        let missing = self.session.state().tables.missing.len() as u64;
+        if missing > 0 {
+            let (things, are) = match missing {
+                1 => ("thing", "is"),
+                _ => ("things", "are"),
+            };
+            eprintln!(
+                "anthill: {} {things} {are} missing from this file; see `anthill summary`",
+                count(missing)
+            );
+        }
+    }
+
+    /// Standard output, for when the work is done.
+    pub fn out(&self) -> Out {
+        self.bar.clear();
+        Out::stdout()
+    }
+
+    /// How bytes are counted, in words.
+    pub fn layout(&self) -> &str {
+        if self.session.convention().mat {
+            "sizes as Eclipse MAT counts them"
+        } else {
+            &self.session.state().tables.layout
+        }
+    }
+}
