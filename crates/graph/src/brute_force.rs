@@ -157,14 +157,15 @@ fn dominators_and_retained_sizes() {
 #[test]
 fn retained_sizes_of_groups() {
     on_random_heaps(|graph, seed| {
-        let search = DepthFirst::new(graph, &Quiet).unwrap();
+        let mut search = DepthFirst::new(graph, &Quiet).unwrap();
         let classes = graph.state.classes().len();
         // Every class is a group, and classes are in pairs in further groups.
         let groups_of_class: Vec<Vec<u32>> = (0..classes as u32)
             .map(|class| vec![class, classes as u32 + class / 2])
             .collect();
         let groups = classes + classes.div_ceil(2);
-        let totals = retained_by_groups(graph, &search, &groups_of_class, groups, &Quiet).unwrap();
+        let totals =
+            retained_by_groups(graph, &mut search, &groups_of_class, groups, &Quiet).unwrap();
         for group in 0..groups as u32 {
             let members: BTreeSet<NodeId> = (0..graph.len())
                 .filter(|&node| {

@@ -25,6 +25,8 @@ pub struct DepthFirst {
     others: Buffer<u32>,
     /// The nodes that were left out; each has one referrer.
     pub leaves: BitSet,
+    /// Memory as long as `order`, for whoever comes next: fresh memory is costly.
+    pub scratch: Buffer<u32>,
 }
 
 impl DepthFirst {
@@ -63,11 +65,12 @@ impl DepthFirst {
             others,
             ..
         } = search;
-        drop((number, cursor));
+        drop(number);
+        cursor.truncate(seen);
         order.truncate(seen);
         parent.truncate(seen);
         postorder.truncate(finished);
-        let (others_start, others) = others.by_target(seen);
+        let (others_start, others) = others.by_target(&mut cursor);
         Ok(DepthFirst {
             order,
             parent,
@@ -75,6 +78,7 @@ impl DepthFirst {
             others_start,
             others,
             leaves,
+            scratch: cursor,
         })
     }
 
@@ -256,17 +260,16 @@ impl Pairs {
         }
     }
 
-    /// The sources sorted by target.
-    fn by_target(self, targets: usize) -> (Offsets, Buffer<u32>) {
-        let mut counts = Buffer::<u32>::zeroed(targets);
-        let left: &mut [u32] = &mut counts;
+    /// The sources sorted by target. `left` has one entry per target and is used up.
+    fn by_target(self, left: &mut [u32]) -> (Offsets, Buffer<u32>) {
+        left.fill(0);
         for &(target, _) in self.chunks.iter().flatten() {
             left[target as usize] += 1;
         }
-        let total = self.chunks.iter().map(Vec::len).sum();
-        let offsets = Offsets::from_counts(left).expect("fewer than 2^32 edges into 1,024 nodes");
+        let counts = Buffer::collect(left.len() + 1, left.iter().copied());
+        let offsets = Offsets::from_counts(counts).expect("fewer than 2^32 edges into 1,024 nodes");
         let starts = offsets.view();
-        let mut sources = Buffer::zeroed(total);
+        let mut sources = Buffer::zeroed(self.chunks.iter().map(Vec::len).sum());
         let places: &mut [u32] = &mut sources;
         for chunk in self.chunks {
             for (target, source) in chunk {

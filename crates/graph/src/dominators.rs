@@ -114,7 +114,8 @@ impl DepthFirst {
     /// Order, leaves and, by number, the number of the immediate dominator.
     fn into_dominators(mut self) -> (Buffer<NodeId>, BitSet, Buffer<u32>) {
         self.postorder = Buffer::zeroed(0);
-        let semi = semidominators(&self);
+        let label = std::mem::replace(&mut self.scratch, Buffer::zeroed(0));
+        let semi = semidominators(&self, label);
         let DepthFirst {
             order,
             leaves,
@@ -134,14 +135,15 @@ impl DepthFirst {
     }
 }
 
-/// By number: the number of the semidominator.
-fn semidominators(search: &DepthFirst) -> Buffer<u32> {
+/// By number: the number of the semidominator. `label` is memory to work in.
+fn semidominators(search: &DepthFirst, mut label: Buffer<u32>) -> Buffer<u32> {
     let count = search.len();
     let others = search.other_predecessors();
     let parent: &[u32] = &search.parent;
     let mut semidominators = Buffer::collect(count, 0u32..);
     let semi: &mut [u32] = &mut semidominators;
-    let (mut ancestor, mut label) = (Buffer::copy_of(parent), Buffer::copy_of(semi));
+    label.copy_from_slice(semi);
+    let mut ancestor = Buffer::copy_of(parent);
     let (ancestor, label): (&mut [u32], &mut [u32]) = (&mut ancestor, &mut label);
     let mut path = Vec::new();
     for number in (1..count as u32).rev() {

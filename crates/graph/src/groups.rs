@@ -29,12 +29,15 @@ const RECENT: usize = 1 << 10;
 /// `groups_of_class` has them by class, each ascending.
 pub fn retained_by_groups(
     graph: &Graph,
-    search: &DepthFirst,
+    search: &mut DepthFirst,
     groups_of_class: &[Vec<u32>],
     groups: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<GroupTotals>, Cancelled> {
     progress.stage("computing what groups retain", search.len() as u64);
+    // Lent for the time being: the sets take the place of the search's scratch memory.
+    let mut must = std::mem::replace(&mut search.scratch, Buffer::zeroed(0));
+    let search = &mut *search;
     let mut totals = vec![GroupTotals::default(); groups];
     let mut parts = vec![0..groups as u32];
     while let Some(part) = parts.pop() {
@@ -50,26 +53,29 @@ pub fn retained_by_groups(
             .collect();
         let pass = Pass {
             graph,
-            search,
             order: &search.order,
             parent: &search.parent,
+            postorder: &search.postorder,
+            leaves: &search.leaves,
             others: search.other_predecessors(),
             groups_of_class: &within,
         };
-        if !pass.run(&mut totals, MAX_MEMBERS, progress)? {
+        if !pass.run(&mut totals, &mut must, progress)? {
             let middle = part.start + (part.end - part.start) / 2;
             parts.extend([part.start..middle, middle..part.end]);
         }
     }
+    search.scratch = must;
     progress.advance(search.len() as u64);
     Ok(totals)
 }
 
 struct Pass<'a> {
     graph: &'a Graph<'a>,
-    search: &'a DepthFirst,
     order: &'a [u32],
     parent: &'a [u32],
+    postorder: &'a [u32],
+    leaves: &'a BitSet,
     others: OtherPredecessors<'a>,
     groups_of_class: &'a [Vec<u32>],
 }
@@ -80,13 +86,13 @@ impl Pass<'_> {
     fn run(
         &self,
         totals: &mut [GroupTotals],
-        max_members: usize,
+        must: &mut [SetId],
         progress: &dyn Progress,
     ) -> Result<bool, Cancelled> {
-        let mut sets = Sets::new(self.groups_of_class, max_members);
-        let Some(must) = self.must_pass(&mut sets, progress)? else {
+        let mut sets = Sets::new(self.groups_of_class, MAX_MEMBERS);
+        if !self.must_pass(must, &mut sets, progress)? {
             return Ok(false);
-        };
+        }
         let sums = self.sums(&mut sets, must);
         if sets.overfull() {
             return Ok(false);
@@ -100,20 +106,20 @@ impl Pass<'_> {
         Ok(true)
     }
 
-    /// By number of the search: the set of groups every path passes. `None` if the sets grow
-    /// too large.
+    /// Fills in, by number of the search, the set of groups every path passes. `false` if the
+    /// sets grow too large.
     fn must_pass(
         &self,
+        must: &mut [SetId],
         sets: &mut Sets,
         progress: &dyn Progress,
-    ) -> Result<Option<Buffer<SetId>>, Cancelled> {
-        let mut must_pass = Buffer::filled(self.parent.len(), UNSET);
-        let must: &mut [SetId] = &mut must_pass;
+    ) -> Result<bool, Cancelled> {
+        must.fill(UNSET);
         must[0] = EMPTY;
         // Numbers some of whose predecessors had no set yet: after one round, only they and
         // what comes after them can be wrong.
         let mut doubtful = BitSet::new(must.len());
-        for &number in self.search.postorder.iter().rev() {
+        for &number in self.postorder.iter().rev() {
             let (set, complete) = self.must_pass_one(number, must, sets);
             must[number as usize] = set;
             if !complete {
@@ -129,7 +135,7 @@ impl Pass<'_> {
             progress.check()?;
             changing = false;
             let mut changed = BitSet::new(must.len());
-            for &number in self.search.postorder.iter().rev() {
+            for &number in self.postorder.iter().rev() {
                 let moved = |from: u32| changed.contains(from) || changed_before.contains(from);
                 let affected = doubtful.contains(number)
                     || moved(self.parent[number as usize])
@@ -146,7 +152,7 @@ impl Pass<'_> {
             doubtful = BitSet::new(must.len());
             changed_before = changed;
         }
-        Ok((!sets.overfull()).then_some(must_pass))
+        Ok(!sets.overfull())
     }
 
     /// The set of one number as its predecessors are now, and whether they all have one.
@@ -170,13 +176,12 @@ impl Pass<'_> {
     }
 
     /// By set: how many objects have it, and their bytes.
-    fn sums(&self, sets: &mut Sets, must: Buffer<SetId>) -> Vec<GroupTotals> {
+    fn sums(&self, sets: &mut Sets, must: &[SetId]) -> Vec<GroupTotals> {
         let mut of_node = Buffer::filled(self.graph.len() as usize, UNSET);
         let of_node: &mut [SetId] = &mut of_node;
         for (&node, &set) in self.order.iter().zip(must.iter()).skip(1) {
             of_node[node as usize] = set;
         }
-        drop(must);
         let mut sums = Vec::new();
         let mut add = |set: SetId, size: u64| {
             if sums.len() <= set as usize {
@@ -193,7 +198,7 @@ impl Pass<'_> {
             }
             add(set, size);
             for &to in self.graph.references(node) {
-                if self.search.leaves.contains(to) {
+                if self.leaves.contains(to) {
                     let with = self
                         .graph
                         .class(to)

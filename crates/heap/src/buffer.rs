@@ -5,7 +5,7 @@
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
 
 /// Below this many bytes a plain vector does.
 const LARGE: usize = 4 << 20;
@@ -21,11 +21,12 @@ enum Memory<T> {
 }
 
 impl<T: Pod> Buffer<T> {
+    /// Memory is only taken where something is written, so `len` may be a generous bound.
     pub fn zeroed(len: usize) -> Self {
         let bytes = len * size_of::<T>();
-        let large = (bytes >= LARGE)
-            .then(|| MmapMut::map_anon(bytes).ok())
-            .flatten();
+        let mut options = MmapOptions::new();
+        options.len(bytes).no_reserve_swap();
+        let large = (bytes >= LARGE).then(|| options.map_anon().ok()).flatten();
         let memory = match large {
             Some(map) => {
                 // A hint only: without huge pages everything works, a little slower.

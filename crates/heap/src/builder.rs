@@ -16,8 +16,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AddressMap, ArrayLayout, Class, ClassId, ClassKind, HeapColumns, HeapState, ObjectId, Offsets,
-    Root, RootOrigin, Sizes, Strength, Tables,
+    AddressMap, ArrayLayout, Buffer, Class, ClassId, ClassKind, HeapColumns, HeapState, ObjectId,
+    Offsets, Root, RootOrigin, Sizes, Strength, Tables,
 };
 
 /// Objects are numbered in the order in which they are named.
@@ -140,11 +140,11 @@ impl HeapBuilder {
             .map(|i| 0x1000 + i * 16)
             .collect();
         let (addresses, _) = AddressMap::new(&addresses).expect("a small heap");
-        let counts: Vec<u32> = self
+        let counts = self
             .objects
             .iter()
-            .map(|object| object.references.len() as u32)
-            .collect();
+            .map(|object| object.references.len() as u32);
+        let counts = Buffer::collect(self.objects.len() + 1, counts);
         let with_referent = || {
             let numbered = (0..).zip(&self.objects);
             numbered.filter_map(|(number, object)| Some((number, object.referent?)))
@@ -162,7 +162,7 @@ impl HeapBuilder {
                 .map(|o| o.detail)
                 .collect::<Vec<_>>()
                 .into(),
-            offsets: Offsets::from_counts(&counts).expect("a small heap"),
+            offsets: Offsets::from_counts(counts).expect("a small heap"),
             references: self
                 .objects
                 .iter()

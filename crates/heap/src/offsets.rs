@@ -23,22 +23,23 @@ impl Offsets {
         (&self.bases, &self.distances)
     }
 
-    /// Prefix sums of `counts`, with the total as last entry. `None` if the objects of one block
-    /// have more than 2^32 references together.
-    pub fn from_counts(counts: &[u32]) -> Option<Self> {
+    /// Prefix sums of all `counts` but the last, which gives way to their total. `None` if the
+    /// objects of one block have more than 2^32 references together.
+    pub fn from_counts(mut counts: Buffer<u32>) -> Option<Self> {
         let mut bases = Vec::with_capacity(counts.len() / BLOCK + 1);
-        let mut distances = Buffer::zeroed(counts.len() + 1);
         let mut total = 0u64;
-        for (index, distance) in distances.iter_mut().enumerate() {
-            if index % BLOCK == 0 {
-                bases.push(total);
+        for block in counts.chunks_mut(BLOCK) {
+            bases.push(total);
+            let base = total;
+            for slot in block {
+                let count = u64::from(*slot);
+                *slot = u32::try_from(total - base).ok()?;
+                total += count;
             }
-            *distance = u32::try_from(total - bases[index / BLOCK]).ok()?;
-            total += u64::from(counts.get(index).copied().unwrap_or(0));
         }
         Some(Offsets {
             bases: bases.into(),
-            distances: distances.into(),
+            distances: counts.into(),
         })
     }
 
@@ -82,25 +83,26 @@ impl OffsetsView<'_> {
 mod tests {
     use super::*;
 
+    fn from(counts: impl Iterator<Item = u32>) -> Option<Offsets> {
+        let counts: Vec<u32> = counts.chain([0]).collect();
+        Offsets::from_counts(Buffer::copy_of(&counts))
+    }
+
     #[test]
     fn offsets_are_prefix_sums_across_blocks() {
-        let counts: Vec<u32> = (0..5000).map(|i| i % 7).collect();
-        let offsets = Offsets::from_counts(&counts).unwrap();
+        let counts = || (0..5000).map(|i| i % 7);
+        let offsets = from(counts()).unwrap();
         let mut sum = 0;
-        for (i, &count) in counts.iter().enumerate() {
-            assert_eq!(offsets.view().range(i as u32), sum..sum + count as usize);
+        for (i, count) in (0..).zip(counts()) {
+            assert_eq!(offsets.view().range(i), sum..sum + count as usize);
             sum += count as usize;
         }
     }
 
     #[test]
     fn totals_beyond_32_bits_are_exact() {
-        let counts: Vec<u32> = (0..4096)
-            .map(|i| if i % 1024 == 0 { u32::MAX } else { 0 })
-            .collect();
-        let offsets = Offsets::from_counts(&counts);
-        let offsets = offsets.unwrap();
+        let offsets = from((0..4096).map(|i| if i % 1024 == 0 { u32::MAX } else { 0 })).unwrap();
         assert_eq!(offsets.view().get(4096), 4 * u32::MAX as usize);
-        assert!(Offsets::from_counts(&[u32::MAX, u32::MAX, 1]).is_none());
+        assert!(from([u32::MAX, u32::MAX, 1].into_iter()).is_none());
     }
 }

@@ -53,7 +53,12 @@ impl Sizes {
                 factor: element.size(self.arrays.reference_size),
                 align: self.arrays.alignment,
             },
-            ClassKind::Mirror => Rule { base: size, mask: 0, factor: 0, align: MIRROR },
+            ClassKind::Mirror => Rule {
+                base: size,
+                mask: 0,
+                factor: 0,
+                align: MIRROR,
+            },
         };
         Sizer {
             rules: classes.iter().zip(&self.instances).map(rule).collect(),
@@ -85,7 +90,12 @@ impl Sizer<'_> {
     pub fn size(&self, class: ClassId, detail: u32) -> u64 {
         let rule = self.rules[class as usize];
         if rule.align == MIRROR {
-            return self.mirrors.get(detail as usize).copied().unwrap_or(rule.base).into();
+            return self
+                .mirrors
+                .get(detail as usize)
+                .copied()
+                .unwrap_or(rule.base)
+                .into();
         }
         let align = u64::from(rule.align);
         let end = u64::from(rule.base) + u64::from(detail & rule.mask) * u64::from(rule.factor);

@@ -71,7 +71,9 @@ pub fn load<const ID: usize>(
     let mut claimed = sources
         .duplicates
         .then(|| BitSet::new(sources.addresses.len() as usize));
-    let mut assembly = Assembly::new(sources.addresses.len() as usize);
+    // Every reference takes an id in the file.
+    let most_references = sources.spans.iter().map(|span| span.bytes.len() / ID).sum();
+    let mut assembly = Assembly::new(sources.addresses.len() as usize, most_references);
     for batch in batches(sources.spans, |span| span.bytes.len()) {
         let spans = &sources.spans[batch];
         let parts: Vec<Part> = match &mut claimed {
@@ -379,7 +381,9 @@ struct Assembly {
     degrees: Buffer<u32>,
     /// Runs with where their references are in `references`.
     runs: Vec<(ObjectId, Range<usize>)>,
-    references: Vec<u32>,
+    references: Buffer<u32>,
+    /// How many references there are so far.
+    filled: usize,
     referents: Vec<(ObjectId, ObjectId)>,
     anchors: Vec<(ObjectId, u64)>,
     allocations: Vec<(ObjectId, u32)>,
@@ -389,13 +393,14 @@ struct Assembly {
 }
 
 impl Assembly {
-    fn new(objects: usize) -> Self {
+    fn new(objects: usize, most_references: usize) -> Self {
         Assembly {
             classes: Buffer::zeroed(objects),
             details: Buffer::zeroed(objects),
-            degrees: Buffer::zeroed(objects),
+            degrees: Buffer::zeroed(objects + 1),
             runs: Vec::new(),
-            references: Vec::new(),
+            references: Buffer::zeroed(most_references),
+            filled: 0,
             referents: Vec::new(),
             anchors: Vec::new(),
             allocations: Vec::new(),
@@ -405,7 +410,7 @@ impl Assembly {
     }
 
     fn add(&mut self, part: Part) {
-        let before = self.references.len();
+        let before = self.filled;
         let mut unknown = part.unknown.into_iter().peekable();
         for run in part.runs {
             let first = run.first as usize;
@@ -422,7 +427,8 @@ impl Assembly {
                 before + run.references.start..before + run.references.end,
             ));
         }
-        self.references.extend_from_slice(&part.references);
+        self.filled += part.references.len();
+        self.references[before..self.filled].copy_from_slice(&part.references);
         self.referents.extend(part.referents);
         self.anchors.extend(part.anchors);
         self.allocations.extend(part.allocations);
@@ -432,8 +438,8 @@ impl Assembly {
     /// `None` if there are more references than offsets can tell.
     fn finish(mut self, sources: &Sources, table: &mut ClassTable) -> Option<Loaded> {
         let undescribed = self.settle_unknown_classes(sources, table);
-        let offsets = Offsets::from_counts(&self.degrees)?;
-        drop(self.degrees);
+        let offsets = Offsets::from_counts(self.degrees)?;
+        self.references.truncate(self.filled);
         let references = in_order(self.runs, self.references);
         self.anchors.sort_unstable();
         self.allocations.sort_unstable();
@@ -479,14 +485,17 @@ impl Assembly {
 }
 
 /// The references of all runs in the order of their objects' numbers.
-fn in_order(mut runs: Vec<(ObjectId, Range<usize>)>, references: Vec<u32>) -> Column<u32> {
+fn in_order(mut runs: Vec<(ObjectId, Range<usize>)>, references: Buffer<u32>) -> Column<u32> {
+    if runs.is_sorted_by_key(|run| run.0) {
+        return references.into();
+    }
     runs.sort_unstable_by_key(|run| run.0);
     let mut ordered = Buffer::zeroed(references.len());
-    let slots: &mut [u32] = &mut ordered;
+    let (to, from): (&mut [u32], &[u32]) = (&mut ordered, &references);
     let mut start = 0;
     for (_, run) in runs {
         let end = start + run.len();
-        slots[start..end].copy_from_slice(&references[run]);
+        to[start..end].copy_from_slice(&from[run]);
         start = end;
     }
     ordered.into()

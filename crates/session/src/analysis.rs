@@ -103,9 +103,9 @@ impl Groups {
 impl Analysis {
     pub fn new(graph: &Graph, progress: &dyn Progress) -> Result<Self, Cancelled> {
         let groups = Groups::new(graph.state);
-        let search = DepthFirst::new(graph, progress)?;
+        let mut search = DepthFirst::new(graph, progress)?;
         let retained =
-            retained_by_groups(graph, &search, &groups.of_class, groups.len(), progress)?;
+            retained_by_groups(graph, &mut search, &groups.of_class, groups.len(), progress)?;
         let dominators = Dominators::new(graph, search, progress)?;
         let rows = rows(graph, &groups, &dominators, &retained);
         let weakly_reachable = weakly_reachable(graph, &dominators);

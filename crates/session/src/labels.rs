@@ -1,0 +1,288 @@
+//! What a person needs to recognise an object, a reference or a root.
+
+use std::fmt;
+
+use anthill_graph::{EdgeKind, Graph, NodeId};
+use anthill_heap::{ClassKind, Frame, ObjectId, Root, Strength, Value};
+
+use crate::Session;
+
+/// Characters of a string that are shown.
+const SNIPPET: usize = 60;
+
+/// How an object is named: `java.lang.String "text" @ 0x7f00`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The class; for a class object `class` and the class it stands for, for an array with its
+    /// length.
+    pub what: String,
+    /// The text of a string, the name of a thread, the value in a box.
+    pub detail: Option<String>,
+    pub address: u64,
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if let Some(detail) = &self.detail {
+            write!(f, " {detail}")?;
+        }
+        write!(f, " @ {:#x}", self.address)
+    }
+}
+
+/// Text in quotes, with control characters escaped, cut to `limit` characters.
+pub fn quoted(text: &str, limit: usize) -> String {
+    let mut out = String::from("\"");
+    let mut chars = text.chars();
+    for char in chars.by_ref().take(limit) {
+        match char {
+            '"' | '\\' => out.extend(['\\', char]),
+            '\n' => out += "\\n",
+            '\r' => out += "\\r",
+            '\t' => out += "\\t",
+            char if char.is_control() => out += &format!("\\u{:04x}", u32::from(char)),
+            char => out.push(char),
+        }
+    }
+    if chars.next().is_some() {
+        out.push('…');
+    }
+    out.push('"');
+    out
+}
+
+impl Session {
+    pub fn label(&self, node: NodeId) -> Label {
+        let address = self.address(node);
+        let state = self.state();
+        if node >= state.len() {
+            return Label {
+                what: "the system class loader".to_owned(),
+                detail: None,
+                address,
+            };
+        }
+        let class = state.class(node);
+        let what = match (state.mirrored(node), state.array_length(node)) {
+            (Some(mirrored), _) => format!("class {}", state.classes()[mirrored as usize].name),
+            (_, Some(length)) => with_length(&class.name, length),
+            _ => class.name.clone(),
+        };
+        Label {
+            what,
+            detail: self.detail(node),
+            address,
+        }
+    }
+
+    fn detail(&self, object: ObjectId) -> Option<String> {
+        let (state, records) = (self.state(), self.records());
+        match state.class(object).name.as_str() {
+            "java.lang.String" => Some(quoted(&records.string(state, object)?, SNIPPET)),
+            "java.lang.Integer"
+            | "java.lang.Long"
+            | "java.lang.Short"
+            | "java.lang.Byte"
+            | "java.lang.Character"
+            | "java.lang.Boolean"
+            | "java.lang.Float"
+            | "java.lang.Double"
+            | "java.util.concurrent.atomic.AtomicInteger"
+            | "java.util.concurrent.atomic.AtomicLong" => {
+                Some(primitive(records.field(state, object, "value")?))
+            }
+            _ if self.is_thread(object) => {
+                Some(quoted(&records.thread_name(state, object)?, SNIPPET))
+            }
+            _ => None,
+        }
+    }
+
+    fn is_thread(&self, object: ObjectId) -> bool {
+        let state = self.state();
+        state
+            .superclasses(state.class_id(object))
+            .any(|class| state.classes()[class as usize].name == "java.lang.Thread")
+    }
+
+    /// How `from` holds `to`, as one reads it in the source: `field`, `[17]`, `static field`; other
+    /// edges in words. The first of several, `None` if there is none.
+    pub fn edge_name(&self, graph: &Graph, from: NodeId, to: NodeId) -> Option<String> {
+        match edge_kind(graph, from, to)? {
+            EdgeKind::Reference => self.records().reference_name(self.state(), from, to),
+            EdgeKind::Referent => {
+                let strength = self.state().referent(from).map(|(_, strength)| strength);
+                Some(referent_name(strength).to_owned())
+            }
+            kind => Some(kind_name(kind).to_owned()),
+        }
+    }
+
+    /// A root in words, e.g. `local variable in thread "main" at Main.run(Main.java:12)`.
+    pub fn root_name(&self, root: &Root) -> String {
+        let mut name = root.origin.label().to_owned();
+        if let Some(thread) = self.root_thread(root) {
+            name += &format!(" in thread {}", quoted(&thread, SNIPPET));
+        }
+        if let Some(frame) = self.root_frame(root) {
+            name += &format!(" at {}", frame_name(frame));
+        }
+        name
+    }
+
+    /// The name of the thread a root belongs to, unless it is the thread.
+    pub fn root_thread(&self, root: &Root) -> Option<String> {
+        let thread = &self.state().tables.threads[root.thread? as usize];
+        (thread.object != Some(root.object)).then(|| {
+            let serial = || format!("thread {}", thread.serial);
+            thread.name.clone().unwrap_or_else(serial)
+        })
+    }
+
+    /// The stack frame a root belongs to.
+    pub fn root_frame(&self, root: &Root) -> Option<&Frame> {
+        let tables = &self.state().tables;
+        let trace = tables.threads[root.thread? as usize].trace?;
+        let frame = *tables.traces[trace as usize].frames.get(root.frame? as usize)?;
+        tables.frames.get(frame as usize)
+    }
+}
+
+/// A stack frame as Java prints it: `Main.run(Main.java:12)`.
+pub fn frame_name(frame: &Frame) -> String {
+    let source = frame.source.as_deref().unwrap_or("Unknown Source");
+    let place = match frame.line {
+        -3 => "Native Method".to_owned(),
+        line if line > 0 => format!("{source}:{line}"),
+        _ => source.to_owned(),
+    };
+    format!("{}.{}({place})", frame.class, frame.method)
+}
+
+/// Why there is an edge; elements of an array are not searched, for there can be millions.
+pub(crate) fn edge_kind(graph: &Graph, from: NodeId, to: NodeId) -> Option<EdgeKind> {
+    let class = graph.class(from).filter(|_| from < graph.state.len());
+    let is_array = class.is_some_and(|class| {
+        matches!(graph.state.classes()[class as usize].kind, ClassKind::Array(_))
+    });
+    if is_array {
+        return Some(if graph.class_object(from) == Some(to) {
+            EdgeKind::Class
+        } else {
+            EdgeKind::Reference
+        });
+    }
+    graph
+        .edges(from)
+        .find(|edge| edge.0 == to)
+        .map(|edge| edge.1)
+}
+
+pub(crate) fn kind_name(kind: EdgeKind) -> &'static str {
+    match kind {
+        EdgeKind::Reference => "reference",
+        EdgeKind::Class => "class",
+        EdgeKind::Superclass => "superclass",
+        EdgeKind::Loader => "class loader",
+        EdgeKind::Signers => "signers",
+        EdgeKind::ProtectionDomain => "protection domain",
+        EdgeKind::Referent => "referent",
+        EdgeKind::Local => "local variable",
+    }
+}
+
+pub(crate) fn referent_name(strength: Option<Strength>) -> &'static str {
+    match strength {
+        Some(Strength::Soft) => "referent (soft)",
+        Some(Strength::Weak) => "referent (weak)",
+        Some(Strength::Phantom) => "referent (phantom)",
+        Some(Strength::Finalizer) => "referent (finalizer)",
+        Some(Strength::Strong) | None => "referent",
+    }
+}
+
+/// `int[][]` with 20 elements is `int[20][]`.
+fn with_length(name: &str, length: u32) -> String {
+    let element = name.trim_end_matches("[]");
+    let further = name[element.len()..].get(2..).unwrap_or("");
+    format!("{element}[{length}]{further}")
+}
+
+/// A value that is no reference, as Java prints it.
+pub fn primitive(value: Value) -> String {
+    match value {
+        Value::Object(address) => format!("{address:#x}"),
+        Value::Boolean(value) => value.to_string(),
+        Value::Char(unit) => {
+            let text = String::from_utf16_lossy(&[unit]);
+            format!("'{}'", quoted(&text, 1).trim_matches('"'))
+        }
+        Value::Float(value) => float(value.into(), value.to_string(), format!("{value:e}")),
+        Value::Double(value) => float(value, value.to_string(), format!("{value:e}")),
+        Value::Byte(value) => value.to_string(),
+        Value::Short(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Long(value) => value.to_string(),
+    }
+}
+
+/// `1.0`, `NaN`, `Infinity`, `1.0E10`: plain from a thousandth to ten million, as Java does.
+fn float(value: f64, plain: String, scientific: String) -> String {
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    }
+    let with_point = |digits: &str| {
+        if digits.contains('.') {
+            digits.to_owned()
+        } else {
+            format!("{digits}.0")
+        }
+    };
+    match scientific.split_once('e') {
+        Some((digits, exponent)) if value != 0.0 && !(1e-3..1e7).contains(&value.abs()) => {
+            format!("{}E{exponent}", with_point(digits))
+        }
+        _ => with_point(&plain),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_look_as_in_java() {
+        // As System.out.println prints them.
+        for (value, shown) in [
+            (Value::Float(-0.0), "-0.0"),
+            (Value::Float(3.5), "3.5"),
+            (Value::Double(f64::NAN), "NaN"),
+            (Value::Double(f64::NEG_INFINITY), "-Infinity"),
+            (Value::Double(1e10), "1.0E10"),
+            (Value::Double(1.5e-7), "1.5E-7"),
+            (Value::Double(9_999_999.0), "9999999.0"),
+            (Value::Float(f32::MAX), "3.4028235E38"),
+            (Value::Double(f64::MIN_POSITIVE), "2.2250738585072014E-308"),
+            (Value::Char(0x20ac), "'€'"),
+            (Value::Char(10), "'\\n'"),
+        ] {
+            assert_eq!(primitive(value), shown);
+        }
+    }
+
+    #[test]
+    fn text_is_escaped_and_cut() {
+        assert_eq!(quoted("a\"b\n\u{1}", 10), "\"a\\\"b\\n\\u0001\"");
+        assert_eq!(quoted("abcdef", 3), "\"abc…\"");
+    }
+
+    #[test]
+    fn an_array_shows_its_length_in_the_first_brackets() {
+        assert_eq!(with_length("int[][]", 20), "int[20][]");
+        assert_eq!(with_length("byte[]", 0), "byte[0]");
+    }
+}
