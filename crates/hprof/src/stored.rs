@@ -74,6 +74,19 @@ impl Dump {
     }
 }
 
+impl Dump {
+    /// The same dump with its columns mapped from the index it was saved in.
+    pub fn mapped(self, index: &Index) -> Self {
+        match Dump::restore(self.records.path(), index) {
+            Some(restored) => {
+                restored.records.take_over(self.records);
+                restored
+            }
+            None => self,
+        }
+    }
+}
+
 fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
     postcard::to_stdvec(value).map_err(io::Error::other)
 }

@@ -76,6 +76,17 @@ impl Records {
         let _ = self.content.set(Some(content));
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Goes on with the file that somebody else has open.
+    pub(crate) fn take_over(&self, other: Records) {
+        if let Some(Some(content)) = other.content.into_inner() {
+            self.keep(content);
+        }
+    }
+
     /// Opens the file, unless that is done; the values of later calls need it.
     pub fn open(&self) -> Result<(), Error> {
         if self.content.get().is_none() {

@@ -65,7 +65,9 @@ impl Session {
             None => builder.items.push(item(Member::Heap, 1, total.retained, 0)),
             Some(node) => {
                 let retained = analysis.dominators.retained[node as usize];
-                builder.items.push(item(Member::Object(node), 1, retained, 0));
+                builder
+                    .items
+                    .push(item(Member::Object(node), 1, retained, 0));
                 builder.item_of[node as usize] = 0;
             }
         }

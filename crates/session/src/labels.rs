@@ -106,17 +106,18 @@ impl Session {
             .any(|class| state.classes()[class as usize].name == "java.lang.Thread")
     }
 
-    /// How `from` holds `to`, as one reads it in the source: `field`, `[17]`, `static field`; other
-    /// edges in words. The first of several, `None` if there is none.
-    pub fn edge_name(&self, graph: &Graph, from: NodeId, to: NodeId) -> Option<String> {
-        match edge_kind(graph, from, to)? {
+    /// How `from` holds `to` by an edge of that kind, as one reads it in the source: `field`,
+    /// `[17]`, `static field`; other edges in words. The first of several.
+    pub fn edge_name(&self, from: NodeId, to: NodeId, kind: EdgeKind) -> String {
+        let name = match kind {
             EdgeKind::Reference => self.records().reference_name(self.state(), from, to),
-            EdgeKind::Referent => {
-                let strength = self.state().referent(from).map(|(_, strength)| strength);
-                Some(referent_name(strength).to_owned())
-            }
-            kind => Some(kind_name(kind).to_owned()),
-        }
+            EdgeKind::Referent => self
+                .state()
+                .referent(from)
+                .map(|(_, strength)| referent_name(strength).to_owned()),
+            _ => None,
+        };
+        name.unwrap_or_else(|| kind_name(kind).to_owned())
     }
 
     /// A root in words, e.g. `local variable in thread "main" at Main.run(Main.java:12)`.
@@ -144,7 +145,9 @@ impl Session {
     pub fn root_frame(&self, root: &Root) -> Option<&Frame> {
         let tables = &self.state().tables;
         let trace = tables.threads[root.thread? as usize].trace?;
-        let frame = *tables.traces[trace as usize].frames.get(root.frame? as usize)?;
+        let frame = *tables.traces[trace as usize]
+            .frames
+            .get(root.frame? as usize)?;
         tables.frames.get(frame as usize)
     }
 }
@@ -161,10 +164,13 @@ pub fn frame_name(frame: &Frame) -> String {
 }
 
 /// Why there is an edge; elements of an array are not searched, for there can be millions.
-pub(crate) fn edge_kind(graph: &Graph, from: NodeId, to: NodeId) -> Option<EdgeKind> {
+pub fn edge_kind(graph: &Graph, from: NodeId, to: NodeId) -> Option<EdgeKind> {
     let class = graph.class(from).filter(|_| from < graph.state.len());
     let is_array = class.is_some_and(|class| {
-        matches!(graph.state.classes()[class as usize].kind, ClassKind::Array(_))
+        matches!(
+            graph.state.classes()[class as usize].kind,
+            ClassKind::Array(_)
+        )
     });
     if is_array {
         return Some(if graph.class_object(from) == Some(to) {
@@ -179,7 +185,7 @@ pub(crate) fn edge_kind(graph: &Graph, from: NodeId, to: NodeId) -> Option<EdgeK
         .map(|edge| edge.1)
 }
 
-pub(crate) fn kind_name(kind: EdgeKind) -> &'static str {
+fn kind_name(kind: EdgeKind) -> &'static str {
     match kind {
         EdgeKind::Reference => "reference",
         EdgeKind::Class => "class",
@@ -192,13 +198,13 @@ pub(crate) fn kind_name(kind: EdgeKind) -> &'static str {
     }
 }
 
-pub(crate) fn referent_name(strength: Option<Strength>) -> &'static str {
+fn referent_name(strength: Strength) -> &'static str {
     match strength {
-        Some(Strength::Soft) => "referent (soft)",
-        Some(Strength::Weak) => "referent (weak)",
-        Some(Strength::Phantom) => "referent (phantom)",
-        Some(Strength::Finalizer) => "referent (finalizer)",
-        Some(Strength::Strong) | None => "referent",
+        Strength::Strong => "referent",
+        Strength::Soft => "referent (soft)",
+        Strength::Weak => "referent (weak)",
+        Strength::Phantom => "referent (phantom)",
+        Strength::Finalizer => "referent (finalizer)",
     }
 }
 

@@ -5,6 +5,12 @@
 
 mod analysis;
 mod cache;
+mod dominator_tree;
+mod labels;
+mod merged_paths;
+mod referrers;
+mod strings;
+mod threads;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -12,10 +18,19 @@ use std::sync::OnceLock;
 use anthill_graph::{Convention, Graph, NodeId};
 use anthill_heap::{HeapState, Progress, Sizes};
 use anthill_hprof::index::{Identity, Index, IndexWriter};
-use anthill_hprof::{Dump, DumpInfo, Error, Records, mat_sizes};
+use anthill_hprof::{Dump, DumpInfo, Records, mat_sizes};
 
 pub use analysis::{Analysis, Grouping, Groups, Row};
+pub use anthill_hprof::Error;
 pub use cache::IndexFolder;
+pub use dominator_tree::{Member, TreeItem, TreeOptions};
+pub use labels::{Label, edge_kind, frame_name, primitive, quoted};
+pub use merged_paths::{Branch, BranchClass, MergedPaths, RootsByObject};
+pub use referrers::Referrer;
+pub use threads::{Kept, Local, ThreadStack};
+
+/// Objects from which a heap is mapped instead of held in memory.
+const LARGE: u32 = 1 << 20;
 
 pub struct Options {
     /// Which dump of the file, from 1; by default the last.
@@ -77,6 +92,33 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Keeps a dump that was read and goes on with it mapped: what is in the index need not be
+    /// in memory. If that fails, the reason comes with the dump as it is.
+    fn keep_heap(&self, dump: Dump) -> (Dump, Option<String>) {
+        let note = self.keep("heap", |writer| dump.save(writer)).err();
+        match self.find("heap").filter(|_| note.is_none()) {
+            Some(index) => (dump.mapped(&index), None),
+            None => (dump, note),
+        }
+    }
+}
+
+/// A large heap is mapped even if no index is to be kept; the file is gone as soon as nobody
+/// maps it any more.
+fn map_temporarily(dump: Dump) -> Dump {
+    match (dump.state.len() >= LARGE).then(tempfile::tempdir) {
+        Some(Ok(folder)) => {
+            let place = Place {
+                folder: folder.path().to_owned(),
+                identity: Identity(0),
+            };
+            place.keep_heap(dump).0
+        }
+        _ => dump,
+    }
+}
+
 impl Session {
     pub fn open(
         path: &Path,
@@ -99,11 +141,15 @@ impl Session {
             Some(dump) => dump,
             None => {
                 let dump = Dump::open(path, options.dump, &*progress)?;
-                if let Some(place) = &index {
-                    progress.stage("keeping the index", 0);
-                    notes.extend(place.keep("heap", |writer| dump.save(writer)).err());
+                progress.stage("keeping the index", 0);
+                match &index {
+                    Some(place) => {
+                        let (dump, note) = place.keep_heap(dump);
+                        notes.extend(note);
+                        dump
+                    }
+                    None => map_temporarily(dump),
                 }
-                dump
             }
         };
         let sizes = dump.state.tables.sizes.as_ref();

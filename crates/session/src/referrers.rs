@@ -3,7 +3,6 @@
 use anthill_graph::{EdgeKind, Graph, NodeId};
 use anthill_heap::ObjectId;
 
-use crate::labels::{kind_name, referent_name};
 use crate::Session;
 
 /// An object that refers to another one, and why.
@@ -26,13 +25,16 @@ impl Session {
             .zip(state.columns.references.iter())
             .filter(|&(_, &reference)| reference == to)
         {
-            from = last_starting_at_or_before(position, from, offsets.len(), |node| {
-                offsets.get(node)
-            });
+            from =
+                last_starting_at_or_before(position, from, offsets.len(), |node| offsets.get(node));
             add(from as NodeId, EdgeKind::Reference);
         }
         let classes = state.classes().iter().filter_map(|class| class.mirror);
-        let threads = state.tables.threads.iter().filter_map(|thread| thread.object);
+        let threads = state
+            .tables
+            .threads
+            .iter()
+            .filter_map(|thread| thread.object);
         for from in classes.chain(threads) {
             for &(_, target, kind) in graph.extra_edges(from) {
                 if target == to && kind != EdgeKind::Referent {
@@ -41,29 +43,16 @@ impl Session {
             }
         }
         let columns = &state.columns;
-        let pairs = columns.referrers_by_referent.iter().zip(&*columns.referents);
+        let pairs = columns
+            .referrers_by_referent
+            .iter()
+            .zip(&*columns.referents);
         for (&from, _) in pairs.filter(|&(_, &referent)| referent == to) {
             add(from, EdgeKind::Referent);
         }
         referrers.sort_by_key(|referrer| (referrer.from, referrer.kind as u8));
         referrers.dedup();
         referrers
-    }
-
-    /// How a referrer names its reference.
-    pub fn referrer_name(&self, referrer: Referrer, to: ObjectId) -> String {
-        let name = match referrer.kind {
-            EdgeKind::Reference => {
-                self.records()
-                    .reference_name(self.state(), referrer.from, to)
-            }
-            EdgeKind::Referent => {
-                let strength = self.state().referent(referrer.from).map(|referent| referent.1);
-                Some(referent_name(strength).to_owned())
-            }
-            _ => None,
-        };
-        name.unwrap_or_else(|| kind_name(referrer.kind).to_owned())
     }
 }
 
