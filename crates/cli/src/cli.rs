@@ -3,7 +3,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{histogram, summary};
+use crate::commands::{dominators, histogram, object, paths, summary};
 use crate::failure::Failure;
 
 /// Who keeps these objects alive, and since when?
@@ -25,6 +25,9 @@ Sizes in tables are 1024-based (1 KB = 1024 bytes); --json and --csv have plain 
 pub enum Command {
     Summary(summary::Arguments),
     Histogram(histogram::Arguments),
+    Dominators(dominators::Arguments),
+    Paths(paths::Arguments),
+    Object(object::Arguments),
 }
 
 impl Command {
@@ -32,6 +35,9 @@ impl Command {
         match self {
             Command::Summary(arguments) => summary::run(&arguments),
             Command::Histogram(arguments) => histogram::run(&arguments),
+            Command::Dominators(arguments) => dominators::run(&arguments),
+            Command::Paths(arguments) => paths::run(&arguments),
+            Command::Object(arguments) => object::run(&arguments),
         }
     }
 }

@@ -3,6 +3,7 @@
 pub mod csv;
 pub mod json;
 pub mod table;
+pub mod tree;
 pub mod units;
 
 use std::io::{self, BufWriter, IsTerminal, Write};

@@ -56,16 +56,23 @@ impl Paths {
         Ok(Paths { parent })
     }
 
+    /// The node before a node on the path to it, `Some(None)` if it is a root; `None` if it was
+    /// not reached.
+    pub fn before(&self, node: NodeId) -> Option<Option<NodeId>> {
+        match self.parent[node as usize] {
+            UNSEEN => None,
+            FROM_ROOT => Some(None),
+            before => Some(Some(before)),
+        }
+    }
+
     /// The path to a node, if it was reached.
     pub fn to(&self, node: NodeId) -> Option<RootPath> {
-        if self.parent[node as usize] == UNSEEN {
-            return None;
-        }
+        let mut before = self.before(node)?;
         let mut path = vec![node];
-        let mut at = node;
-        while self.parent[at as usize] != FROM_ROOT {
-            at = self.parent[at as usize];
+        while let Some(at) = before {
             path.push(at);
+            before = self.before(at)?;
         }
         path.reverse();
         Some(path)

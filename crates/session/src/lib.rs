@@ -8,6 +8,7 @@ mod cache;
 mod dominator_tree;
 mod labels;
 mod merged_paths;
+mod object_paths;
 mod referrers;
 mod strings;
 mod threads;

@@ -254,8 +254,8 @@ impl Merger<'_> {
     fn via(&self, from: NodeId, to: NodeId) -> String {
         let state = self.session.state();
         let kind = edge_kind(self.graph, from, to).unwrap_or(EdgeKind::Reference);
-        let element = kind == EdgeKind::Reference
-            && matches!(state.class(from).kind, ClassKind::Array(_));
+        let element =
+            kind == EdgeKind::Reference && matches!(state.class(from).kind, ClassKind::Array(_));
         if element {
             "[…]".to_owned()
         } else {

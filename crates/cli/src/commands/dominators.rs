@@ -1,0 +1,213 @@
+//! `anthill dominators`: which object keeps what alive alone, as a tree.
+
+use std::io::Write;
+
+use anthill_session::{Member, TreeItem, TreeOptions};
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::names::{ClassNames, class_name, object_at};
+use crate::output::table::{Align, Table};
+use crate::output::tree::indent;
+use crate::output::units::{bytes, count, counted, hex, share};
+use crate::output::{Out, json};
+use crate::source::{Source, SourceArguments};
+
+/// Show the dominator tree: which object alone keeps what alive
+///
+/// Everything below an item would be freed with it. Siblings of the same class are shown as one item
+/// (`650 × HashMap$Node`), except those that retain much by themselves. Shares are of the reachable
+/// heap.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  anthill dominators app.hprof
+      Which objects hold the heap?
+  anthill dominators app.hprof 0x7f0012345678 --depth 5
+      What is inside this object, five levels down?
+  anthill dominators app.hprof --depth 1 --limit 50
+      The 50 largest items at the top")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub source: SourceArguments,
+    /// The address of an object to start from [default: all that is reachable]
+    #[arg(value_name = "OBJECT")]
+    pub object: Option<String>,
+    /// How many levels
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub depth: usize,
+    /// How many items below each item; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub limit: usize,
+    /// Leave out items that retain less than this part of the top, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
+    pub least: f64,
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let source = arguments.source.open()?;
+    let tree = Tree::new(&source, arguments)?;
+    let mut out = source.out();
+    if arguments.source.json {
+        json::print(&mut out, &source, "dominators", tree.json())
+    } else {
+        tree.text(&mut out)?;
+        Ok(out.flush()?)
+    }
+}
+
+pub struct Tree<'a> {
+    source: &'a Source,
+    items: Vec<TreeItem>,
+    reachable: u64,
+}
+
+#[derive(Serialize)]
+struct Json {
+    tree: JsonItem,
+}
+
+#[derive(Serialize)]
+struct JsonItem {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<String>,
+    /// Of a single object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<String>,
+    label: String,
+    /// How many objects the item stands for.
+    members: u64,
+    /// Objects retained, those of the item included.
+    objects: u64,
+    retained: u64,
+    children: Vec<JsonItem>,
+    omitted: JsonOmitted,
+}
+
+#[derive(Serialize)]
+struct JsonOmitted {
+    objects: u64,
+    retained: u64,
+}
+
+impl<'a> Tree<'a> {
+    pub fn new(source: &'a Source, arguments: &Arguments) -> Result<Self, Failure> {
+        let session = &source.session;
+        let analysis = session.analysis()?;
+        let top = match &arguments.object {
+            Some(object) => Some(object_at(session, object)?),
+            None => None,
+        };
+        let reachable = analysis.total().retained;
+        let retained = top.map_or(reachable, |node| {
+            analysis.dominators.retained[node as usize]
+        });
+        let items = session.dominator_tree(&TreeOptions {
+            top,
+            depth: arguments.depth,
+            limit: match arguments.limit {
+                0 => usize::MAX,
+                limit => limit,
+            },
+            least: (retained as f64 * arguments.least / 100.0) as u64,
+        })?;
+        Ok(Tree {
+            source,
+            items,
+            reachable,
+        })
+    }
+
+    fn json(&self) -> Json {
+        Json {
+            tree: self.json_item(0),
+        }
+    }
+
+    fn json_item(&self, index: usize) -> JsonItem {
+        let session = &self.source.session;
+        let item = &self.items[index];
+        let (class, address) = match item.member {
+            Member::Heap => (None, None),
+            Member::Object(node) => (
+                Some(class_name(session, node).to_owned()),
+                Some(hex(session.address(node))),
+            ),
+            Member::Group(class) => {
+                let class = &session.state().classes()[class as usize];
+                (Some(class.name.clone()), None)
+            }
+        };
+        JsonItem {
+            class,
+            address,
+            label: self.label(item),
+            members: item.count,
+            objects: item.objects,
+            retained: item.retained,
+            children: item
+                .children
+                .iter()
+                .map(|&child| self.json_item(child))
+                .collect(),
+            omitted: JsonOmitted {
+                objects: item.omitted,
+                retained: item.omitted_retained,
+            },
+        }
+    }
+
+    fn label(&self, item: &TreeItem) -> String {
+        let session = &self.source.session;
+        match item.member {
+            Member::Heap => "all that is reachable".to_owned(),
+            Member::Object(node) => session.label(node).to_string(),
+            Member::Group(class) => {
+                let name = ClassNames::new(session.state()).unambiguous(class);
+                format!("{} × {name}", count(item.count))
+            }
+        }
+    }
+
+    pub fn text(&self, out: &mut Out) -> Result<(), Failure> {
+        let mut table = Table::new([
+            ("retained", Align::Right),
+            ("share", Align::Right),
+            ("objects", Align::Right),
+            ("dominator tree", Align::Left),
+        ]);
+        self.add(0, &mut Vec::new(), &mut table);
+        Ok(table.print(out)?)
+    }
+
+    fn add(&self, index: usize, last: &mut Vec<bool>, table: &mut Table<4>) {
+        let item = &self.items[index];
+        table.row([
+            bytes(item.retained),
+            share(item.retained, self.reachable),
+            count(item.objects),
+            indent(last) + &self.label(item),
+        ]);
+        for (position, &child) in item.children.iter().enumerate() {
+            last.push(position + 1 == item.children.len() && item.omitted == 0);
+            self.add(child, last, table);
+            last.pop();
+        }
+        // Below the last level nothing was looked for, so that nothing was left out.
+        if item.omitted > 0 {
+            last.push(true);
+            table.row([
+                bytes(item.omitted_retained),
+                share(item.omitted_retained, self.reachable),
+                String::new(),
+                format!(
+                    "{}… {}",
+                    indent(last),
+                    counted(item.omitted, "more object", "more objects")
+                ),
+            ]);
+            last.pop();
+        }
+    }
+}
