@@ -30,9 +30,14 @@ impl Dominators {
         let (order, leaves, dominators) = search.into_dominators();
         progress.check()?;
         progress.advance(total / 2);
-        let retained = retained(graph, &order, &leaves, &dominators);
+        let mut retained = retained(graph, &order, &leaves, &dominators);
         progress.advance(total / 2);
         let immediate = by_node(graph, &order, &leaves, &dominators);
+        for (node, (bytes, &above)) in (0..).zip(retained.iter_mut().zip(immediate.iter())) {
+            if above == UNREACHABLE {
+                *bytes = graph.size(node);
+            }
+        }
         Ok(Dominators {
             immediate: immediate.into(),
             retained: retained.into(),
@@ -85,21 +90,22 @@ fn by_node(graph: &Graph, order: &[NodeId], leaves: &BitSet, dominators: &[u32])
     immediate
 }
 
-/// By node: its bytes and those of all nodes it dominates.
+/// By node: its bytes and those of all nodes it dominates. Of nodes that were not reached it
+/// says nothing.
 fn retained(graph: &Graph, order: &[NodeId], leaves: &BitSet, dominators: &[u32]) -> Buffer<u64> {
-    let mut retained = Buffer::collect(graph.len() as usize, graph.sizes());
-    let bytes: &mut [u64] = &mut retained;
-    let with_leaves = order.iter().map(|&node| {
-        if node == NodeId::MAX {
-            return 0;
-        }
+    let with_leaves = (0..graph.len()).zip(graph.sizes()).map(|(node, size)| {
         let below = graph
             .references(node)
             .iter()
             .filter(|&&to| leaves.contains(to));
-        bytes[node as usize] + below.map(|&to| bytes[to as usize]).sum::<u64>()
+        size + below.map(|&to| graph.size(to)).sum::<u64>()
     });
-    let mut sums = Buffer::collect(order.len(), with_leaves);
+    let mut retained = Buffer::collect(graph.len() as usize, with_leaves);
+    let bytes: &mut [u64] = &mut retained;
+    let own = order
+        .iter()
+        .map(|&node| bytes.get(node as usize).copied().unwrap_or(0));
+    let mut sums = Buffer::collect(order.len(), own);
     let sums: &mut [u64] = &mut sums;
     for (number, &dominator) in dominators.iter().enumerate().skip(1).rev() {
         sums[dominator as usize] += sums[number];
