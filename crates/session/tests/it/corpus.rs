@@ -127,6 +127,35 @@ fn mats_convention_gives_mats_numbers_for_every_object() {
 }
 
 #[test]
+fn mats_convention_gives_mats_histogram() {
+    for (dump, truth) in dumps_with(".mat-histogram.csv") {
+        let session = open(&dump, Convention::MAT).unwrap();
+        let rows = session.analysis().unwrap().rows(Grouping::Class);
+        let state = session.state();
+        let text = std::fs::read_to_string(&truth).unwrap();
+        let mut classes = 0;
+        for line in text.lines().skip(1) {
+            // "name",address,loader,count,shallow,instance size
+            let (name, rest) = line.strip_prefix('"').unwrap().rsplit_once('"').unwrap();
+            let columns: Vec<&str> = rest[1..].split(',').collect();
+            let address = u64::from_str_radix(columns[0].trim_start_matches("0x"), 16).unwrap();
+            let class = state
+                .mirrored(state.addresses.find(address).unwrap())
+                .unwrap() as usize;
+            let row = rows[class];
+            let ours = (
+                row.objects - row.unreachable_objects,
+                row.shallow - row.unreachable_shallow,
+            );
+            let theirs = (columns[2].parse().unwrap(), columns[3].parse().unwrap());
+            assert_eq!(ours, theirs, "{name} in {}", dump.display());
+            classes += 1;
+        }
+        assert!(classes > 100, "{}", truth.display());
+    }
+}
+
+#[test]
 fn walks_with_a_node_removed_agree() {
     let everything = Convention {
         weak: true,

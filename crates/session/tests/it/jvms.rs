@@ -78,6 +78,7 @@ fn sizes_equal_the_jvms_under_every_layout() {
             &["-XX:+UseSerialGC"],
             &["-XX:+UseG1GC"],
             &["-XX:+UseParallelGC"],
+            &["-XX:+UseZGC"],
             &["-XX:-UseCompressedOops"],
             &["-XX:ObjectAlignmentInBytes=16"],
         ];
@@ -88,7 +89,8 @@ fn sizes_equal_the_jvms_under_every_layout() {
             layouts.push(&["-XX:+UseCompactObjectHeaders", "-XX:-UseCompressedOops"]);
         }
         for flags in layouts {
-            let flags: Vec<&str> = ["-Xmx128m"]
+            // JDK 11 has ZGC only as an experiment.
+            let flags: Vec<&str> = ["-Xmx128m", "-XX:+UnlockExperimentalVMOptions"]
                 .into_iter()
                 .chain(flags.iter().copied())
                 .collect();
