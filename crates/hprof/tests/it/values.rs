@@ -172,3 +172,48 @@ fn threads_stacks_and_locals_are_the_programs() {
         assert!(locals.count() > 0, "JDK {}", jdk.version());
     }
 }
+
+#[test]
+fn allocation_traces_are_kept_where_the_file_has_them() {
+    let Some(folder) = corpus() else {
+        return skipped(
+            "allocation traces",
+            "there is no corpus beside the repository",
+        );
+    };
+    // The old agent records where every object was allocated; hprof-32-result.txt lists 215
+    // traces with frames, the first in a constructor of Thread.
+    let dump = open(&folder.join("public/hprof-32.bin.gz")).unwrap();
+    let tables = &dump.state.tables;
+    assert_eq!(
+        tables
+            .traces
+            .iter()
+            .filter(|trace| !trace.frames.is_empty())
+            .count(),
+        215
+    );
+    assert!(tables.allocations.len() > 100 && tables.allocations.is_sorted());
+    let innermost = |trace: &anthill_heap::StackTrace| {
+        Some(tables.frames[*trace.frames.first()? as usize].clone())
+    };
+    let constructor =
+        tables
+            .traces
+            .iter()
+            .filter_map(innermost)
+            .any(|frame: anthill_heap::Frame| {
+                (frame.class.as_str(), frame.method.as_str(), frame.line)
+                    == ("java.lang.Thread", "<init>", 432)
+            });
+    assert!(constructor);
+    // HotSpot's own dumps have none.
+    assert!(
+        open(&folder.join("small-g1.hprof.gz"))
+            .unwrap()
+            .state
+            .tables
+            .allocations
+            .is_empty()
+    );
+}
