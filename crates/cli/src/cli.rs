@@ -3,8 +3,12 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{dominators, histogram, object, paths, summary};
+use crate::commands::{
+    completions, demo, dominators, histogram, man, object, objects, paths, strings, summary,
+    threads,
+};
 use crate::failure::Failure;
+use crate::source::{Source, SourceArguments};
 
 /// Who keeps these objects alive, and since when?
 ///
@@ -23,21 +27,62 @@ Sizes in tables are 1024-based (1 KB = 1024 bytes); --json and --csv have plain 
 
 #[derive(Subcommand)]
 pub enum Command {
+    #[command(flatten)]
+    OnDump(DumpCommand),
+    Demo(demo::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+}
+
+/// The commands that look into a heap dump.
+#[derive(Subcommand)]
+pub enum DumpCommand {
     Summary(summary::Arguments),
     Histogram(histogram::Arguments),
     Dominators(dominators::Arguments),
     Paths(paths::Arguments),
     Object(object::Arguments),
+    Objects(objects::Arguments),
+    Strings(strings::Arguments),
+    Threads(threads::Arguments),
 }
 
 impl Command {
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(&self) -> Result<(), Failure> {
         match self {
-            Command::Summary(arguments) => summary::run(&arguments),
-            Command::Histogram(arguments) => histogram::run(&arguments),
-            Command::Dominators(arguments) => dominators::run(&arguments),
-            Command::Paths(arguments) => paths::run(&arguments),
-            Command::Object(arguments) => object::run(&arguments),
+            Command::OnDump(command) => command.show(&command.source().open()?),
+            Command::Demo(arguments) => demo::run(arguments),
+            Command::Completions(arguments) => completions::run(arguments),
+            Command::Man(arguments) => man::run(arguments),
+        }
+    }
+}
+
+impl DumpCommand {
+    pub fn source(&self) -> &SourceArguments {
+        match self {
+            DumpCommand::Summary(arguments) => &arguments.source,
+            DumpCommand::Histogram(arguments) => &arguments.source,
+            DumpCommand::Dominators(arguments) => &arguments.source,
+            DumpCommand::Paths(arguments) => &arguments.source,
+            DumpCommand::Object(arguments) => &arguments.source,
+            DumpCommand::Objects(arguments) => &arguments.source,
+            DumpCommand::Strings(arguments) => &arguments.source,
+            DumpCommand::Threads(arguments) => &arguments.source,
+        }
+    }
+
+    /// Prints the answer for a dump that is open.
+    pub fn show(&self, source: &Source) -> Result<(), Failure> {
+        match self {
+            DumpCommand::Summary(arguments) => summary::show(arguments, source),
+            DumpCommand::Histogram(arguments) => histogram::show(arguments, source),
+            DumpCommand::Dominators(arguments) => dominators::show(arguments, source),
+            DumpCommand::Paths(arguments) => paths::show(arguments, source),
+            DumpCommand::Object(arguments) => object::show(arguments, source),
+            DumpCommand::Objects(arguments) => objects::show(arguments, source),
+            DumpCommand::Strings(arguments) => strings::show(arguments, source),
+            DumpCommand::Threads(arguments) => threads::show(arguments, source),
         }
     }
 }

@@ -1,7 +1,26 @@
 //! The commands, one file each: their arguments, and how their result is shown.
 
+pub mod completions;
+pub mod demo;
 pub mod dominators;
 pub mod histogram;
+pub mod man;
 pub mod object;
+pub mod objects;
 pub mod paths;
+pub mod strings;
 pub mod summary;
+pub mod threads;
+
+/// Rows of a table, unless the user wants another number.
+const DEFAULT_ROWS: usize = 30;
+
+/// How many rows to show: 0 stands for all, and programs get all unless they ask for less.
+fn row_limit(asked: Option<usize>, for_program: bool) -> usize {
+    match asked {
+        Some(0) => usize::MAX,
+        Some(limit) => limit,
+        None if for_program => usize::MAX,
+        None => DEFAULT_ROWS,
+    }
+}

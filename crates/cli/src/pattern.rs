@@ -45,7 +45,7 @@ impl Pattern {
         let hint = match similar.as_slice() {
             [] if self.0.contains(['*', '?']) => String::new(),
             [] => "; `*` stands for any characters".to_owned(),
-            [names @ ..] => format!("; did you mean {}?", names.join(" or ")),
+            names => format!("; did you mean {}?", names.join(" or ")),
         };
         format!("no {what} matches `{}`{hint}", self.0)
     }

@@ -41,23 +41,22 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub limit: usize,
     /// Leave out items that retain less than this part of the top, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     pub least: f64,
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let source = arguments.source.open()?;
-    let tree = Tree::new(&source, arguments)?;
+pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
+    let tree = Tree::new(source, arguments)?;
     let mut out = source.out();
     if arguments.source.json {
-        json::print(&mut out, &source, "dominators", tree.json())
+        json::print(&mut out, source, "dominators", tree.json())
     } else {
         tree.text(&mut out)?;
         Ok(out.flush()?)
     }
 }
 
-pub struct Tree<'a> {
+struct Tree<'a> {
     source: &'a Source,
     items: Vec<TreeItem>,
     reachable: u64,
@@ -68,19 +67,20 @@ struct Json {
     tree: JsonItem,
 }
 
+/// An item of the tree with what is below it.
 #[derive(Serialize)]
-struct JsonItem {
+pub struct JsonItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<String>,
     /// Of a single object.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,
-    label: String,
+    pub label: String,
     /// How many objects the item stands for.
     members: u64,
     /// Objects retained, those of the item included.
     objects: u64,
-    retained: u64,
+    pub retained: u64,
     children: Vec<JsonItem>,
     omitted: JsonOmitted,
 }
@@ -91,19 +91,29 @@ struct JsonOmitted {
     retained: u64,
 }
 
+/// The largest items at the top of the tree.
+pub fn largest(source: &Source, limit: usize) -> Result<Vec<JsonItem>, Failure> {
+    let options = TreeOptions {
+        top: None,
+        depth: 1,
+        limit,
+        least: 0,
+    };
+    Ok(Tree::with(source, &options)?.json_item(0).children)
+}
+
 impl<'a> Tree<'a> {
-    pub fn new(source: &'a Source, arguments: &Arguments) -> Result<Self, Failure> {
+    fn new(source: &'a Source, arguments: &Arguments) -> Result<Self, Failure> {
         let session = &source.session;
         let analysis = session.analysis()?;
         let top = match &arguments.object {
             Some(object) => Some(object_at(session, object)?),
             None => None,
         };
-        let reachable = analysis.total().retained;
-        let retained = top.map_or(reachable, |node| {
+        let retained = top.map_or(analysis.total().retained, |node| {
             analysis.dominators.retained[node as usize]
         });
-        let items = session.dominator_tree(&TreeOptions {
+        let options = TreeOptions {
             top,
             depth: arguments.depth,
             limit: match arguments.limit {
@@ -111,11 +121,15 @@ impl<'a> Tree<'a> {
                 limit => limit,
             },
             least: (retained as f64 * arguments.least / 100.0) as u64,
-        })?;
+        };
+        Tree::with(source, &options)
+    }
+
+    fn with(source: &'a Source, options: &TreeOptions) -> Result<Self, Failure> {
         Ok(Tree {
             source,
-            items,
-            reachable,
+            items: source.session.dominator_tree(options)?,
+            reachable: source.session.analysis()?.total().retained,
         })
     }
 
@@ -170,7 +184,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    pub fn text(&self, out: &mut Out) -> Result<(), Failure> {
+    fn text(&self, out: &mut Out) -> Result<(), Failure> {
         let mut table = Table::new([
             ("retained", Align::Right),
             ("share", Align::Right),
@@ -194,7 +208,6 @@ impl<'a> Tree<'a> {
             self.add(child, last, table);
             last.pop();
         }
-        // Below the last level nothing was looked for, so that nothing was left out.
         if item.omitted > 0 {
             last.push(true);
             table.row([

@@ -65,14 +65,11 @@ pub enum Sort {
     Name,
 }
 
-const DEFAULT_LIMIT: usize = 30;
-
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let source = arguments.source.open()?;
-    let histogram = Histogram::new(&source, arguments)?;
+pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
+    let histogram = Histogram::new(source, arguments)?;
     let mut out = source.out();
     if arguments.source.json {
-        json::print(&mut out, &source, "histogram", histogram.json())
+        json::print(&mut out, source, "histogram", histogram.json())
     } else if arguments.csv {
         histogram.csv(&mut out)
     } else {
@@ -180,12 +177,8 @@ impl Histogram {
             rows.retain(|(group, _)| pattern.matches(&group.name));
         }
         sort(&mut rows, arguments.sort);
-        let programs = arguments.source.json || arguments.csv;
-        let default = if programs { 0 } else { DEFAULT_LIMIT };
-        let limit = match arguments.limit.unwrap_or(default) {
-            0 => rows.len(),
-            limit => limit.min(rows.len()),
-        };
+        let for_program = arguments.source.json || arguments.csv;
+        let shown = super::row_limit(arguments.limit, for_program).min(rows.len());
         let total = match &arguments.filter {
             None => visible(analysis.total()),
             Some(_) => rows.iter().fold(Row::default(), |sum, (_, row)| Row {
@@ -199,7 +192,7 @@ impl Histogram {
         Ok(Histogram {
             by: arguments.by,
             rows,
-            shown: limit,
+            shown,
             total,
             complete: arguments.filter.is_none(),
             reachable: analysis.total().retained,
@@ -287,8 +280,12 @@ impl Histogram {
                 String::new(),
                 String::new(),
                 format!(
-                    "… {} more; --limit 0 shows all",
-                    counted(omitted.len() as u64, one, many)
+                    "… {}; --limit 0 shows all",
+                    counted(
+                        omitted.len() as u64,
+                        &format!("more {one}"),
+                        &format!("more {many}")
+                    )
                 ),
             ]);
         }
@@ -303,7 +300,7 @@ impl Histogram {
         table.print(out)?;
         if self.total.unreachable_objects > 0 {
             out.remark(&format!(
-                "{} ({}) of these objects are unreachable and retained by nothing",
+                "{} ({}) of these objects are unreachable",
                 count(self.total.unreachable_objects),
                 bytes(self.total.unreachable_shallow),
             ))?;

@@ -37,13 +37,12 @@ pub struct Arguments {
     pub limit: usize,
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let source = arguments.source.open()?;
+pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     let object = object_at(&source.session, &arguments.object)?;
-    let details = Details::new(&source, object, arguments.limit)?;
+    let details = Details::new(source, object, arguments.limit)?;
     let mut out = source.out();
     if arguments.source.json {
-        json::print(&mut out, &source, "object", &details)
+        json::print(&mut out, source, "object", &details)
     } else {
         details.text(&mut out)?;
         Ok(out.flush()?)

@@ -44,23 +44,22 @@ pub struct Arguments {
     pub limit: usize,
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let source = arguments.source.open()?;
+pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     if address(&arguments.target).is_some() {
         let object = object_at(&source.session, &arguments.target)?;
-        let paths = ObjectPaths::new(&source, object, limit(arguments))?;
+        let paths = ObjectPaths::new(source, object, limit(arguments))?;
         let mut out = source.out();
         if arguments.source.json {
-            json::print(&mut out, &source, "paths", &paths)
+            json::print(&mut out, source, "paths", &paths)
         } else {
             paths.text(&mut out)?;
             Ok(out.flush()?)
         }
     } else {
-        let paths = ClassPaths::new(&source, arguments)?;
+        let paths = ClassPaths::new(source, arguments)?;
         let mut out = source.out();
         if arguments.source.json {
-            json::print(&mut out, &source, "paths", paths.json())
+            json::print(&mut out, source, "paths", paths.json())
         } else {
             paths.text(&mut out)?;
             Ok(out.flush()?)
@@ -333,7 +332,13 @@ impl<'a> ClassPaths<'a> {
             ("merged shortest paths from GC roots", Align::Left),
         ]);
         self.add(&self.merged.tops, &mut Vec::new(), &mut table);
-        Ok(table.print(out)?)
+        table.print(out)?;
+        out.remark(&format!(
+            "Every object counts on one shortest path; `anthill paths {} {}` shows all ways to one of them.",
+            self.source.name,
+            hex(self.source.session.address(self.example()))
+        ))?;
+        Ok(())
     }
 
     fn add(&self, branches: &[usize], last: &mut Vec<bool>, table: &mut Table<4>) {
@@ -371,6 +376,17 @@ impl<'a> ClassPaths<'a> {
             self.row(table, sums, format!("{}… {more}", indent(&last[1..])));
             last.pop();
         }
+    }
+
+    /// A target at the end of the branch that most of them are in.
+    fn example(&self) -> NodeId {
+        let first = |branches: &[usize]| branches.first().map(|&top| &self.merged.branches[top]);
+        let down = |branch: &&Branch| match branch.here {
+            0 => first(&branch.children),
+            _ => None,
+        };
+        let end = std::iter::successors(first(&self.merged.tops), down).last();
+        end.map_or(0, |branch| branch.example)
     }
 
     fn row(&self, table: &mut Table<4>, [targets, retained]: [u64; 2], label: String) {

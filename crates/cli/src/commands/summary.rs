@@ -8,6 +8,7 @@ use anthill_session::{Grouping, Row};
 use clap::Args;
 use serde::Serialize;
 
+use crate::commands::dominators::{JsonItem, largest};
 use crate::failure::Failure;
 use crate::names::ClassNames;
 use crate::output::table::{Align, Table};
@@ -32,14 +33,13 @@ pub struct Arguments {
     pub source: SourceArguments,
 }
 
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let source = arguments.source.open()?;
-    let summary = Summary::new(&source)?;
+pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
+    let summary = Summary::new(source)?;
     let mut out = source.out();
     if arguments.source.json {
-        json::print(&mut out, &source, "summary", &summary)
+        json::print(&mut out, source, "summary", &summary)
     } else {
-        summary.text(&source, &mut out)
+        summary.text(source, &mut out)
     }
 }
 
@@ -65,6 +65,7 @@ pub struct Summary {
     index: Index,
     assumed: Vec<Assumed>,
     top_classes: Vec<TopClass>,
+    top_dominators: Vec<JsonItem>,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -79,7 +80,7 @@ struct Unreachable {
     all: Totals,
     /// References that do not keep alive lead to them.
     weakly_reachable: Totals,
-    /// Nothing leads to them.
+    /// Nothing in the file leads to them.
     garbage: Totals,
 }
 
@@ -166,6 +167,7 @@ impl Summary {
                 })
                 .collect(),
             top_classes: top_classes(source, analysis.rows(Grouping::Class)),
+            top_dominators: largest(source, TOP)?,
         })
     }
 
@@ -220,8 +222,16 @@ impl Summary {
                 out.line(format!("  {}: {}", assumed.class, assumed.what))?;
             }
         }
+        let classes = self.top_classes.iter();
+        let classes = classes.map(|class| (class.retained, &class.class));
         out.blank()?;
-        self.class_table().print(out)?;
+        self.top_table("classes that keep most alive", classes)
+            .print(out)?;
+        let dominators = self.top_dominators.iter();
+        let dominators = dominators.map(|item| (item.retained, &item.label));
+        out.blank()?;
+        self.top_table("objects that keep most alive", dominators)
+            .print(out)?;
         Ok(out.flush()?)
     }
 
@@ -242,11 +252,15 @@ impl Summary {
             ..
         } = &self.unreachable;
         row(
-            "only weakly, phantom or finalizer reachable",
+            "only through references that do not keep alive",
             weakly_reachable.objects,
             weakly_reachable.shallow,
         );
-        row("garbage", garbage.objects, garbage.shallow);
+        row(
+            "without any root: garbage, or held inside the JVM",
+            garbage.objects,
+            garbage.shallow,
+        );
         table
     }
 
@@ -266,17 +280,21 @@ impl Summary {
         table
     }
 
-    fn class_table(&self) -> Table<3> {
+    fn top_table<'a>(
+        &self,
+        title: &'static str,
+        rows: impl Iterator<Item = (u64, &'a String)>,
+    ) -> Table<3> {
         let mut table = Table::new([
             ("retained", Align::Right),
             ("share", Align::Right),
-            ("classes that keep most alive", Align::Left),
+            (title, Align::Left),
         ]);
-        for class in &self.top_classes {
+        for (retained, name) in rows {
             table.row([
-                bytes(class.retained),
-                share(class.retained, self.reachable.shallow),
-                class.class.clone(),
+                bytes(retained),
+                share(retained, self.reachable.shallow),
+                name.clone(),
             ]);
         }
         table

@@ -57,3 +57,24 @@ pub fn print(
     out.blank()?;
     Ok(out.flush()?)
 }
+
+/// An envelope whose array `rows` is written piece by piece.
+pub struct Rows(());
+
+/// Begins a result that has many rows.
+pub fn start_rows(out: &mut Out, source: &Source, command: &str) -> Result<Rows, Failure> {
+    let envelope = serde_json::to_string_pretty(&envelope(source, command, NoFields {}))?;
+    let open = envelope.trim_end_matches(['}', '\n']);
+    write!(out, "{open},\n  \"rows\": [")?;
+    Ok(Rows(()))
+}
+
+impl Rows {
+    pub fn end(self, out: &mut Out) -> Result<(), Failure> {
+        out.line("\n]}")?;
+        Ok(out.flush()?)
+    }
+}
+
+#[derive(Serialize)]
+struct NoFields {}
