@@ -42,6 +42,9 @@ pub struct Arguments {
     /// How many paths to an object, how many branches at each step to a class; 0 for all
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub limit: usize,
+    /// Leave out branches that lead to less than this part of the objects, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    pub least: f64,
 }
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
@@ -86,8 +89,15 @@ struct ObjectPaths {
 #[derive(Serialize)]
 struct ObjectPath {
     roots: Vec<RootName>,
+    /// Objects on the path.
+    length: usize,
+    /// Objects left out in the middle of a very long path, after the first half of the steps.
+    skipped: usize,
     steps: Vec<Step>,
 }
+
+/// Objects that are shown at each end of a very long path.
+const ENDS: usize = 15;
 
 #[derive(Serialize)]
 struct Step {
@@ -141,13 +151,14 @@ impl ObjectPaths {
             paths: paths
                 .iter()
                 .take(limit)
-                .map(|path| ObjectPath {
-                    roots: roots
-                        .of(path[0])
-                        .iter()
-                        .map(|root| RootName::new(source, root))
-                        .collect(),
-                    steps: steps(source, analysis, &graph, path),
+                .map(|path| {
+                    let of_root = roots.of(path[0]).iter();
+                    ObjectPath {
+                        roots: of_root.map(|root| RootName::new(source, root)).collect(),
+                        length: path.len(),
+                        skipped: path.len().saturating_sub(2 * ENDS),
+                        steps: steps(source, analysis, &graph, path),
+                    }
                 })
                 .collect(),
         })
@@ -165,6 +176,10 @@ impl ObjectPaths {
             out.line(format!("GC root: {}", roots.join(", ")))?;
             let mut table = Table::new([("", Align::Right), ("", Align::Left)]);
             for (depth, step) in path.steps.iter().enumerate() {
+                if path.skipped > 0 && depth == ENDS {
+                    let more = counted(path.skipped as u64, "more object", "more objects");
+                    table.row([String::new(), format!("{}… {more} …", "   ".repeat(depth))]);
+                }
                 let via = step.via.as_ref().map_or(String::new(), |via| {
                     format!("{}└─ {via} → ", "   ".repeat(depth - 1))
                 });
@@ -183,17 +198,22 @@ impl ObjectPaths {
     }
 }
 
+/// The objects of a path with how each is held, without the middle of a very long one.
 fn steps(source: &Source, analysis: &Analysis, graph: &Graph, path: &[NodeId]) -> Vec<Step> {
     let session = &source.session;
-    let before = std::iter::once(None).chain(path.iter().copied().map(Some));
-    let steps = before.zip(path).map(|(before, &node)| Step {
-        via: before.and_then(|before| {
-            let kind = edge_kind(graph, before, node)?;
-            Some(session.edge_name(before, node, kind))
-        }),
-        object: ObjectName::new(session, analysis, node),
-    });
-    steps.collect()
+    let step = |index: usize| {
+        let before = index.checked_sub(1).map(|before| path[before]);
+        Step {
+            via: before.and_then(|before| {
+                let kind = edge_kind(graph, before, path[index])?;
+                Some(session.edge_name(before, path[index], kind))
+            }),
+            object: ObjectName::new(session, analysis, path[index]),
+        }
+    };
+    let head = path.len().min(ENDS);
+    let tail = path.len().saturating_sub(ENDS).max(head);
+    (0..head).chain(tail..path.len()).map(step).collect()
 }
 
 /// The merged paths to the objects of some classes.
@@ -201,6 +221,8 @@ pub struct ClassPaths<'a> {
     source: &'a Source,
     target: String,
     limit: usize,
+    /// Branches that lead to fewer objects are left out.
+    least: u64,
     merged: MergedPaths,
 }
 
@@ -212,6 +234,15 @@ struct JsonPaths {
     retained: u64,
     unreachable_objects: u64,
     branches: Vec<JsonBranch>,
+    omitted: Omitted,
+}
+
+/// What the limits left out at one place.
+#[derive(Default, Serialize)]
+struct Omitted {
+    branches: u64,
+    objects: u64,
+    retained: u64,
 }
 
 #[derive(Serialize)]
@@ -229,6 +260,7 @@ struct JsonBranch {
     /// The address of one of the objects merged here.
     example: String,
     children: Vec<JsonBranch>,
+    omitted: Omitted,
 }
 
 impl<'a> ClassPaths<'a> {
@@ -264,6 +296,7 @@ impl<'a> ClassPaths<'a> {
             source,
             target: arguments.target.clone(),
             limit: limit(arguments),
+            least: (merged.targets as f64 * arguments.least / 100.0) as u64,
             merged,
         })
     }
@@ -275,13 +308,16 @@ impl<'a> ClassPaths<'a> {
             retained: self.merged.retained,
             unreachable_objects: self.merged.unreachable,
             branches: self.json_branches(&self.merged.tops),
+            omitted: self.omitted(&self.merged.tops),
         }
     }
 
     fn json_branches(&self, branches: &[usize]) -> Vec<JsonBranch> {
         let session = &self.source.session;
-        let branches = branches.iter().map(|&index| &self.merged.branches[index]);
-        branches
+        let shown = &branches[..self.shown(branches)];
+        shown
+            .iter()
+            .map(|&index| &self.merged.branches[index])
             .map(|branch| JsonBranch {
                 via: branch.via.clone(),
                 class: self.class(branch),
@@ -293,6 +329,7 @@ impl<'a> ClassPaths<'a> {
                 retained: branch.retained,
                 example: hex(session.address(branch.example)),
                 children: self.json_branches(&branch.children),
+                omitted: self.omitted(&branch.children),
             })
             .collect()
     }
@@ -321,8 +358,8 @@ impl<'a> ClassPaths<'a> {
         ))?;
         if unreachable > 0 {
             out.line(format!(
-                "{} more unreachable",
-                counted(unreachable, "object is", "objects are")
+                "{} unreachable",
+                counted(unreachable, "more object is", "more objects are")
             ))?;
         }
         let mut table = Table::new([
@@ -333,6 +370,9 @@ impl<'a> ClassPaths<'a> {
         ]);
         self.add(&self.merged.tops, &mut Vec::new(), &mut table);
         table.print(out)?;
+        if self.merged.branches.iter().any(|branch| branch.repeats) {
+            out.remark("↻ paths go through several of these, one after the other")?;
+        }
         out.remark(&format!(
             "Every object counts on one shortest path; `anthill paths {} {}` shows all ways to one of them.",
             self.source.name,
@@ -342,7 +382,7 @@ impl<'a> ClassPaths<'a> {
     }
 
     fn add(&self, branches: &[usize], last: &mut Vec<bool>, table: &mut Table<4>) {
-        let shown = branches.len().min(self.limit);
+        let shown = self.shown(branches);
         for (position, &index) in branches[..shown].iter().enumerate() {
             let branch = &self.merged.branches[index];
             let top = last.is_empty();
@@ -360,22 +400,33 @@ impl<'a> ClassPaths<'a> {
             self.add(&branch.children, last, table);
             last.pop();
         }
-        let omitted = branches[shown..]
-            .iter()
-            .map(|&index| &self.merged.branches[index]);
-        if shown < branches.len() {
-            let sums = omitted.fold([0, 0], |[targets, retained], branch| {
-                [targets + branch.targets, retained + branch.retained]
-            });
+        let omitted = self.omitted(branches);
+        if omitted.branches > 0 {
             last.push(true);
-            let more = counted(
-                (branches.len() - shown) as u64,
-                "more branch",
-                "more branches",
-            );
-            self.row(table, sums, format!("{}… {more}", indent(&last[1..])));
+            let more = counted(omitted.branches, "more branch", "more branches");
+            let label = format!("{}… {more}", indent(&last[1..]));
+            self.row(table, [omitted.objects, omitted.retained], label);
             last.pop();
         }
+    }
+
+    fn omitted(&self, branches: &[usize]) -> Omitted {
+        let omitted = branches[self.shown(branches)..].iter();
+        omitted.map(|&index| &self.merged.branches[index]).fold(
+            Omitted::default(),
+            |sum, branch| Omitted {
+                branches: sum.branches + 1,
+                objects: sum.objects + branch.targets,
+                retained: sum.retained + branch.retained,
+            },
+        )
+    }
+
+    /// How many of the branches at one place are shown; they come ordered.
+    fn shown(&self, branches: &[usize]) -> usize {
+        let few = |&branch: &usize| self.merged.branches[branch].targets < self.least;
+        let many = branches.iter().position(few).unwrap_or(branches.len());
+        many.min(self.limit)
     }
 
     /// A target at the end of the branch that most of them are in.

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use anthill_heap::RootOrigin;
 use anthill_session::{Analysis, Kept, Local, ThreadStack, frame_name, quoted};
 use clap::Args;
 use serde::Serialize;
@@ -91,7 +92,7 @@ struct FrameRow {
 
 #[derive(Serialize)]
 struct LocalRow {
-    root: &'static str,
+    root: RootOrigin,
     #[serde(flatten)]
     object: ObjectName,
 }
@@ -187,7 +188,7 @@ impl ThreadRow {
         let named = |node| ObjectName::new(session, analysis, node);
         let locals = |locals: &[Local]| {
             let rows = locals.iter().map(|local| LocalRow {
-                root: local.origin.label(),
+                root: local.origin,
                 object: named(local.object),
             });
             rows.collect()
@@ -256,9 +257,10 @@ impl ThreadRow {
 impl LocalRow {
     fn text(&self, out: &mut Out) -> Result<(), Failure> {
         let retained = bytes(self.object.retained);
-        Ok(out.line(format!(
-            "       {retained:>9}  {}  ({})",
-            self.object.label, self.root
-        ))?)
+        let root = match self.root {
+            RootOrigin::JavaFrame => String::new(),
+            other => format!("  ({})", other.label()),
+        };
+        Ok(out.line(format!("       {retained:>9}  {}{root}", self.object.label))?)
     }
 }

@@ -1,0 +1,44 @@
+//! Help texts, completions and manual pages.
+
+use crate::program::{assert_expected, print};
+
+const COMMANDS: [&str; 11] = [
+    "summary",
+    "histogram",
+    "dominators",
+    "paths",
+    "object",
+    "objects",
+    "strings",
+    "threads",
+    "demo",
+    "completions",
+    "man",
+];
+
+#[test]
+fn help_is_as_expected() {
+    assert_expected("help.txt", &print(&["--help"]));
+    for command in COMMANDS {
+        let help = print(&[command, "--help"]);
+        assert!(help.contains("Examples:"), "{command} has no examples");
+        assert_expected(&format!("help-{command}.txt"), &help);
+    }
+}
+
+#[test]
+fn completions_and_man_pages_name_every_command() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = print(&["completions", shell]);
+        assert!(COMMANDS.iter().all(|command| script.contains(command)));
+    }
+    let page = print(&["man"]);
+    assert!(page.contains(".TH anthill 1"));
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("man1");
+    assert_eq!(print(&["man", pages.to_str().unwrap()]), "");
+    for command in COMMANDS {
+        let page = pages.join(format!("anthill-{command}.1"));
+        assert!(page.is_file(), "{}", page.display());
+    }
+}

@@ -1,0 +1,114 @@
+//! Input and arguments that cannot be used, and dumps that are damaged.
+
+use std::io::Read;
+
+use crate::program::{Ran, json, run};
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/demo/multi-cache.hprof.gz");
+
+#[test]
+fn what_is_no_dump_is_named_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("noise");
+    std::fs::write(&file, "no dump at all, just text").unwrap();
+    let path = file.to_str().unwrap();
+    let ran = run(&["summary", path]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(
+        ran.err
+            .starts_with(&format!("anthill: {path}: at offset 0: ")),
+        "{}",
+        ran.err
+    );
+    assert_eq!(ran.err.lines().count(), 2);
+
+    let ran = run(&["histogram", "/no/such/file"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.starts_with("anthill: /no/such/file: "),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_truncated_dump_is_analysed_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cut.hprof");
+    let mut whole = Vec::new();
+    let packed = std::fs::File::open(DEMO).unwrap();
+    flate2::read::MultiGzDecoder::new(packed)
+        .read_to_end(&mut whole)
+        .unwrap();
+    std::fs::write(&file, &whole[..whole.len() * 2 / 3]).unwrap();
+    let path = file.to_str().unwrap();
+    let ran = run(&["histogram", path, "--limit", "3"]);
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.err
+            .contains("missing from this file; see `anthill summary`"),
+        "{}",
+        ran.err
+    );
+    let summary = run(&["summary", path]);
+    assert!(
+        summary.out.contains("Missing from this file"),
+        "{}",
+        summary.out
+    );
+    let Ran { out, .. } = run(&["summary", path, "--json"]);
+    let result: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let missing = result["missing"].as_array().unwrap();
+    assert!(
+        missing.iter().any(|missing| missing["kind"] == "truncated"),
+        "{missing:?}"
+    );
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_bad_usage() {
+    for arguments in [
+        vec!["histogram"],
+        vec!["histogram", DEMO, "--csv", "--json"],
+        vec!["histogram", DEMO, "--keep", "none,soft"],
+        vec!["histogram", DEMO, "--keep", "weak", "--compat", "mat"],
+        vec!["object", DEMO, "here", "--no-index"],
+        vec!["summary", DEMO, "--dump", "7", "--no-index"],
+        vec!["frobnicate", DEMO],
+    ] {
+        let ran = run(&arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}");
+        assert!(!ran.err.is_empty());
+    }
+}
+
+#[test]
+fn what_is_not_there_is_exit_code_1_with_a_suggestion() {
+    for (arguments, message) in [
+        (
+            ["paths", DEMO, "Product", "--no-index"],
+            "no class matches `Product`; did you mean anthill.samples.Product?",
+        ),
+        (
+            ["object", DEMO, "0x123", "--no-index"],
+            "there is no object at 0x123 in this dump",
+        ),
+        (
+            ["threads", DEMO, "--name=mein", "--no-index"],
+            "no thread matches `mein`; did you mean main?",
+        ),
+    ] {
+        let ran = run(&arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{arguments:?}");
+        assert!(ran.err.contains(message), "{}", ran.err);
+    }
+}
+
+#[test]
+fn addresses_may_be_decimal() {
+    let objects = json(&["objects", DEMO, "--no-index", "--limit", "1"]);
+    let hex = objects["rows"][0]["address"].as_str().unwrap();
+    let decimal = u64::from_str_radix(&hex[2..], 16).unwrap().to_string();
+    let object = json(&["object", DEMO, &decimal, "--no-index"]);
+    assert_eq!(object["address"], hex);
+}

@@ -1,0 +1,9 @@
+//! Runs the program itself on real dumps and compares what it prints with what the JVM, the sample
+//! programs and the expected files say.
+
+mod demo;
+mod help;
+mod input;
+mod multi_cache;
+mod program;
+mod shapes;

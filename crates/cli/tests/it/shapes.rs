@@ -1,0 +1,171 @@
+//! A dump of Shapes: values of every kind, and a thread that holds objects in its locals.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use anthill_testkit::{DumpOptions, Jdk, Sample};
+use serde_json::Value;
+
+use crate::program::{self, json, print};
+
+struct Fixture {
+    dump: String,
+    truth: BTreeMap<String, String>,
+}
+
+/// Nothing without a JDK.
+fn fixture() -> Option<&'static Fixture> {
+    static FIXTURE: OnceLock<Option<Fixture>> = OnceLock::new();
+    let fixture = FIXTURE.get_or_init(|| {
+        let jdk = Jdk::all().first()?;
+        let dump = program::scratch("shapes.hprof");
+        let sample = Sample::start(jdk, "Shapes", &[], &[]);
+        sample.dump(&dump, DumpOptions::default());
+        Some(Fixture {
+            dump: dump.to_str().unwrap().to_owned(),
+            truth: sample.truth().clone(),
+        })
+    });
+    fixture.as_ref()
+}
+
+/// The only object of a class, in detail.
+fn object(fixture: &Fixture, class: &str) -> Value {
+    let objects = json(&["objects", &fixture.dump, "--class", class]);
+    let address = objects["rows"][0]["address"].as_str().unwrap().to_owned();
+    json(&["object", &fixture.dump, &address])
+}
+
+#[test]
+fn fields_have_the_values_the_program_says() {
+    let Some(fixture) = fixture() else { return };
+    let primitives = object(fixture, "anthill.samples.Shapes$Primitives");
+    for field in primitives["fields"].as_array().unwrap() {
+        let name = field["name"].as_str().unwrap();
+        let said = &fixture.truth[&format!("Primitives.{name}")];
+        match name {
+            "nothing" => assert!(field["null"].is_null() && said == "null"),
+            "aChar" => assert_eq!(
+                (field["value"].as_str().unwrap(), said.as_str()),
+                ("'€'", "20ac")
+            ),
+            _ => assert_eq!(field["value"].as_str().unwrap(), said, "{name}"),
+        }
+    }
+    assert_eq!(primitives["fields"].as_array().unwrap().len(), 9);
+}
+
+#[test]
+fn shadowed_fields_name_the_class_that_declares_them() {
+    let Some(fixture) = fixture() else { return };
+    let leaf = object(fixture, "anthill.samples.Shapes$Leaf");
+    for class in ["Base", "Middle", "Leaf"] {
+        let declared_by = format!("anthill.samples.Shapes${class}");
+        let fields = leaf["fields"].as_array().unwrap().iter();
+        let x = fields
+            .filter(|field| field["declared_by"] == declared_by.as_str())
+            .find(|field| field["name"] == "x");
+        let said = &fixture.truth[&format!("{class}.x")];
+        assert_eq!(x.unwrap()["value"].as_str().unwrap(), said);
+    }
+    let address = leaf["address"].as_str().unwrap();
+    let text = print(&["object", &fixture.dump, address]);
+    assert!(
+        text.contains("x (of anthill.samples.Shapes$Base)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_thread_shows_what_its_frames_hold() {
+    let Some(fixture) = fixture() else { return };
+    let truth = &fixture.truth;
+    let threads = json(&["threads", &fixture.dump, "--name", &truth["thread"]]);
+    assert_eq!(threads["exact"], true);
+    let thread = &threads["rows"][0];
+    assert_eq!(thread["name"], truth["thread"].as_str());
+    assert_eq!(
+        (&thread["daemon"], &thread["state"]),
+        (&true.into(), &"WAITING".into())
+    );
+    let method = format!("Shapes$Holder.{}(Shapes.java:", truth["method"]);
+    let frames = thread["frames"].as_array().unwrap();
+    let frame = frames
+        .iter()
+        .find(|frame| frame["frame"].as_str().unwrap().contains(&method))
+        .unwrap();
+    let count = |class: &str| {
+        let locals = frame["locals"].as_array().unwrap().iter();
+        locals.filter(|local| local["class"] == class).count() as u64
+    };
+    let said = |key: &str| fixture.truth[key].parse::<u64>().unwrap();
+    assert_eq!(
+        count("anthill.samples.Shapes$Held"),
+        said("Held instances in a local variable")
+    );
+    assert_eq!(
+        count("anthill.samples.Shapes$Held[]"),
+        said("Held[] instances in a local variable")
+    );
+    assert!(thread["kept"]["objects"].as_u64().unwrap() > said("Held instances"));
+
+    let text = print(&["threads", &fixture.dump, "--name", &truth["thread"]]);
+    assert!(
+        text.contains("\"shapes-holder\"") && text.contains("Shapes$Held[2]"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_local_variable_is_named_as_root_with_its_frame() {
+    let Some(fixture) = fixture() else { return };
+    let text = print(&[
+        "paths",
+        &fixture.dump,
+        "anthill.samples.Shapes$Held",
+        "--least",
+        "0",
+    ]);
+    let root = "GC root: local variable in thread \"shapes-holder\" at anthill.samples.Shapes$Holder.hold(Shapes.java:";
+    assert!(text.contains(root), "{text}");
+}
+
+#[test]
+fn strings_beyond_ascii_are_found_and_shown() {
+    let Some(fixture) = fixture() else { return };
+    for key in ["Strings.latin1", "Strings.utf16", "Strings.supplementary"] {
+        let text = &fixture.truth[key];
+        let found = json(&["strings", &fixture.dump, text]);
+        assert_eq!(found["rows"][0]["text"], text.as_str());
+        assert!(print(&["strings", &fixture.dump, text]).contains(text.as_str()));
+    }
+}
+
+#[test]
+fn weak_references_keep_alive_only_if_asked_to() {
+    let Some(fixture) = fixture() else { return };
+    let reachable = |keep: &str| {
+        let summary = json(&["summary", &fixture.dump, "--keep", keep]);
+        summary["reachable"]["objects"].as_u64().unwrap()
+    };
+    let soft_targets = |keep: &str| {
+        let histogram = json(&[
+            "histogram",
+            &fixture.dump,
+            "--keep",
+            keep,
+            "--filter",
+            "anthill.samples.Shapes$Target",
+        ]);
+        let total = &histogram["total"];
+        total["objects"].as_u64().unwrap() - total["unreachable_objects"].as_u64().unwrap()
+    };
+    assert!(reachable("none") < reachable("soft"));
+    assert!(reachable("soft") <= reachable("soft,weak,phantom,finalizer"));
+    let said = |key: &str| fixture.truth[key].parse::<u64>().unwrap();
+    assert_eq!(soft_targets("none"), said("Target instances held strongly"));
+    assert_eq!(
+        soft_targets("soft"),
+        said("Target instances after a full GC")
+    );
+}
