@@ -59,10 +59,10 @@ impl Progress for Bar {
             "{msg:32} {bar:40} {percent:>3}%"
         };
         let style = ProgressStyle::with_template(template);
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_message(name.to_owned());
         bar.reset();
         bar.set_length(total);
-        bar.set_message(name.to_owned());
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         self.show_when_due();
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anthill_graph::{EdgeKind, Graph, NodeId};
-use anthill_heap::{ClassKind, Frame, ObjectId, Root, Strength, Value};
+use anthill_heap::{ClassKind, Frame, ObjectId, Root, RootOrigin, Strength, Value};
 
 use crate::Session;
 
@@ -135,7 +135,7 @@ impl Session {
     /// The name of the thread a root belongs to, unless it is the thread.
     pub fn root_thread(&self, root: &Root) -> Option<String> {
         let thread = &self.state().tables.threads[root.thread? as usize];
-        (thread.object != Some(root.object)).then(|| {
+        (root.origin != RootOrigin::ThreadObject).then(|| {
             let serial = || format!("thread {}", thread.serial);
             thread.name.clone().unwrap_or_else(serial)
         })

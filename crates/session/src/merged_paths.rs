@@ -2,7 +2,7 @@
 //! of the same class are one branch, so that a million paths become a handful.
 
 use anthill_graph::{EdgeKind, Graph, NodeId, Paths};
-use anthill_heap::{BitSet, ClassId, ClassKind, ObjectId, Root};
+use anthill_heap::{BitSet, ClassId, ClassKind, ObjectId, Root, RootOrigin};
 use rustc_hash::FxHashMap;
 
 use crate::labels::edge_kind;
@@ -310,7 +310,15 @@ impl<'a> RootsByObject<'a> {
     pub fn new(session: &'a Session) -> Self {
         let mut roots: Vec<&Root> = session.state().tables.roots.iter().collect();
         // Where an object has several roots, those that say more come first.
-        roots.sort_by_key(|root| (root.object, root.frame.is_none(), root.thread.is_none()));
+        roots.sort_by_key(|root| {
+            let other = root.origin != RootOrigin::ThreadObject;
+            (
+                root.object,
+                other,
+                root.frame.is_none(),
+                root.thread.is_none(),
+            )
+        });
         RootsByObject { session, roots }
     }
 

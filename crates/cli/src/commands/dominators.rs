@@ -58,6 +58,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
 
 struct Tree<'a> {
     source: &'a Source,
+    names: ClassNames<'a>,
     items: Vec<TreeItem>,
     reachable: u64,
 }
@@ -128,6 +129,7 @@ impl<'a> Tree<'a> {
     fn with(source: &'a Source, options: &TreeOptions) -> Result<Self, Failure> {
         Ok(Tree {
             source,
+            names: ClassNames::new(source.session.state()),
             items: source.session.dominator_tree(options)?,
             reachable: source.session.analysis()?.total().retained,
         })
@@ -178,8 +180,7 @@ impl<'a> Tree<'a> {
             Member::Heap => "all that is reachable".to_owned(),
             Member::Object(node) => session.label(node).to_string(),
             Member::Group(class) => {
-                let name = ClassNames::new(session.state()).unambiguous(class);
-                format!("{} × {name}", count(item.count))
+                format!("{} × {}", count(item.count), self.names.unambiguous(class))
             }
         }
     }

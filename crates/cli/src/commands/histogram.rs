@@ -78,7 +78,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
 }
 
 /// The rows that are asked for.
-pub struct Histogram {
+struct Histogram {
     by: By,
     rows: Vec<(GroupName, Row)>,
     /// How many rows of the list are shown.
@@ -150,7 +150,7 @@ impl Counts {
 }
 
 impl Histogram {
-    pub fn new(source: &Source, arguments: &Arguments) -> Result<Self, Failure> {
+    fn new(source: &Source, arguments: &Arguments) -> Result<Self, Failure> {
         let session = &source.session;
         let analysis = session.analysis()?;
         let names = group_names(source, arguments.by)?;
@@ -254,7 +254,7 @@ impl Histogram {
         Ok(out.flush()?)
     }
 
-    pub fn text(&self, out: &mut Out) -> Result<(), Failure> {
+    fn text(&self, out: &mut Out) -> Result<(), Failure> {
         let (one, many) = what(self.by);
         let mut table = Table::new([
             ("objects", Align::Right),

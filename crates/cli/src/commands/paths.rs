@@ -217,8 +217,9 @@ fn steps(source: &Source, analysis: &Analysis, graph: &Graph, path: &[NodeId]) -
 }
 
 /// The merged paths to the objects of some classes.
-pub struct ClassPaths<'a> {
+struct ClassPaths<'a> {
     source: &'a Source,
+    names: ClassNames<'a>,
     target: String,
     limit: usize,
     /// Branches that lead to fewer objects are left out.
@@ -264,7 +265,7 @@ struct JsonBranch {
 }
 
 impl<'a> ClassPaths<'a> {
-    pub fn new(source: &'a Source, arguments: &Arguments) -> Result<Self, Failure> {
+    fn new(source: &'a Source, arguments: &Arguments) -> Result<Self, Failure> {
         let session = &source.session;
         let state = session.state();
         let pattern = Pattern::new(&arguments.target);
@@ -294,6 +295,7 @@ impl<'a> ClassPaths<'a> {
         }
         Ok(ClassPaths {
             source,
+            names: ClassNames::new(state),
             target: arguments.target.clone(),
             limit: limit(arguments),
             least: (merged.targets as f64 * arguments.least / 100.0) as u64,
@@ -337,13 +339,13 @@ impl<'a> ClassPaths<'a> {
     fn class(&self, branch: &Branch) -> String {
         match branch.class {
             BranchClass::Instances(class) | BranchClass::ClassObject(class) => {
-                ClassNames::new(self.source.session.state()).unambiguous(class)
+                self.names.unambiguous(class)
             }
             BranchClass::SystemLoader => "java.lang.ClassLoader".to_owned(),
         }
     }
 
-    pub fn text(&self, out: &mut Out) -> Result<(), Failure> {
+    fn text(&self, out: &mut Out) -> Result<(), Failure> {
         let MergedPaths {
             targets,
             retained,

@@ -46,7 +46,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
 const TOP: usize = 5;
 
 #[derive(Serialize)]
-pub struct Summary {
+struct Summary {
     format: String,
     /// Milliseconds since 1970.
     timestamp: u64,
@@ -113,7 +113,7 @@ struct TopClass {
 }
 
 impl Summary {
-    pub fn new(source: &Source) -> Result<Self, Failure> {
+    fn new(source: &Source) -> Result<Self, Failure> {
         let session = &source.session;
         let (state, info) = (session.state(), session.info());
         let analysis = session.analysis()?;
@@ -171,7 +171,7 @@ impl Summary {
         })
     }
 
-    pub fn text(&self, source: &Source, out: &mut Out) -> Result<(), Failure> {
+    fn text(&self, source: &Source, out: &mut Out) -> Result<(), Failure> {
         let state = source.session.state();
         out.heading(&source.name)?;
         let dumps = if self.dumps > 1 {
@@ -334,7 +334,7 @@ fn roots(source: &Source) -> Vec<Roots> {
 }
 
 /// The words a person knows a kind of roots by.
-pub fn kind_name(kind: RootKind) -> &'static str {
+fn kind_name(kind: RootKind) -> &'static str {
     match kind {
         RootKind::ClassLoader => "class loader",
         RootKind::StaticField => "static field",
