@@ -18,9 +18,16 @@ const DEFAULT_ROWS: usize = 30;
 /// How many rows to show: 0 stands for all, and programs get all unless they ask for less.
 fn row_limit(asked: Option<usize>, for_program: bool) -> usize {
     match asked {
-        Some(0) => usize::MAX,
-        Some(limit) => limit,
+        Some(limit) => or_all(limit),
         None if for_program => usize::MAX,
         None => DEFAULT_ROWS,
+    }
+}
+
+/// A limit, where 0 stands for none.
+fn or_all(limit: usize) -> usize {
+    match limit {
+        0 => usize::MAX,
+        limit => limit,
     }
 }

@@ -1,6 +1,6 @@
 //! How a command can end other than well, as a person reads it.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anthill_hprof::Error;
@@ -30,19 +30,25 @@ impl Failure {
                 ExitCode::SUCCESS
             }
             Failure::Output(error) => {
-                eprintln!("anthill: the output could not be written: {error}");
+                say(&format!("the output could not be written: {error}"));
                 ExitCode::from(2)
             }
             Failure::NothingFound(what) => {
-                eprintln!("anthill: {what}");
+                say(&what);
                 ExitCode::from(1)
             }
             Failure::Unusable { reason, advice } => {
-                eprintln!("anthill: {reason}\n{advice}");
+                say(&format!("{reason}\n{advice}"));
                 ExitCode::from(2)
             }
         }
     }
+}
+
+/// Says something on standard error.
+pub fn say(text: &str) {
+    // Nobody is left to tell when standard error is closed.
+    let _ = writeln!(io::stderr(), "anthill: {text}");
 }
 
 impl From<io::Error> for Failure {

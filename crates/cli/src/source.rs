@@ -7,7 +7,7 @@ use anthill_graph::Convention;
 use anthill_session::{IndexFolder, Options, Session};
 use clap::{Args, ValueEnum};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::output::Out;
 use crate::output::units::count;
 use crate::progress::Bar;
@@ -123,7 +123,7 @@ pub struct Source {
 impl Source {
     fn warn(&self) {
         for note in self.session.notes() {
-            eprintln!("anthill: {note}");
+            say(note);
         }
         let missing = self.session.state().tables.missing.len() as u64;
         if missing > 0 {
@@ -131,10 +131,10 @@ impl Source {
                 1 => ("thing", "is"),
                 _ => ("things", "are"),
             };
-            eprintln!(
-                "anthill: {} {things} {are} missing from this file; see `anthill summary`",
+            say(&format!(
+                "{} {things} {are} missing from this file; see `anthill summary`",
                 count(missing)
-            );
+            ));
         }
     }
 

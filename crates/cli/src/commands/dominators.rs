@@ -117,10 +117,7 @@ impl<'a> Tree<'a> {
         let options = TreeOptions {
             top,
             depth: arguments.depth,
-            limit: match arguments.limit {
-                0 => usize::MAX,
-                limit => limit,
-            },
+            limit: super::or_all(arguments.limit),
             least: (retained as f64 * arguments.least / 100.0) as u64,
         };
         Tree::with(source, &options)

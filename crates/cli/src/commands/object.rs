@@ -39,7 +39,7 @@ pub struct Arguments {
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     let object = object_at(&source.session, &arguments.object)?;
-    let details = Details::new(source, object, arguments.limit)?;
+    let details = Details::new(source, object, super::or_all(arguments.limit))?;
     let mut out = source.out();
     if arguments.source.json {
         json::print(&mut out, source, "object", &details)
@@ -145,10 +145,6 @@ impl Details {
         records.open()?;
         let analysis = session.analysis()?;
         let graph = session.graph();
-        let limit = match limit {
-            0 => usize::MAX,
-            limit => limit,
-        };
         let named = |node| ObjectName::new(session, analysis, node);
         let class = state.class(object);
         let chain: Vec<u32> = analysis.dominators.chain(object).collect();

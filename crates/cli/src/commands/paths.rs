@@ -50,7 +50,7 @@ pub struct Arguments {
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     if address(&arguments.target).is_some() {
         let object = object_at(&source.session, &arguments.target)?;
-        let paths = ObjectPaths::new(source, object, limit(arguments))?;
+        let paths = ObjectPaths::new(source, object, super::or_all(arguments.limit))?;
         let mut out = source.out();
         if arguments.source.json {
             json::print(&mut out, source, "paths", &paths)
@@ -67,13 +67,6 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
             paths.text(&mut out)?;
             Ok(out.flush()?)
         }
-    }
-}
-
-fn limit(arguments: &Arguments) -> usize {
-    match arguments.limit {
-        0 => usize::MAX,
-        limit => limit,
     }
 }
 
@@ -297,7 +290,7 @@ impl<'a> ClassPaths<'a> {
             source,
             names: ClassNames::new(state),
             target: arguments.target.clone(),
-            limit: limit(arguments),
+            limit: super::or_all(arguments.limit),
             least: (merged.targets as f64 * arguments.least / 100.0) as u64,
             merged,
         })

@@ -126,10 +126,7 @@ impl Threads {
         }
         let mut threads: Vec<(ThreadStack, Kept)> = stacks.into_iter().zip(kept).collect();
         threads.sort_by_key(|(_, kept)| std::cmp::Reverse(kept.retained));
-        let shown = match arguments.limit {
-            0 => threads.len(),
-            limit => limit.min(threads.len()),
-        };
+        let shown = super::or_all(arguments.limit).min(threads.len());
         Ok(Threads {
             exact,
             omitted: threads.len() - shown,
