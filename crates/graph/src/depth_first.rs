@@ -57,7 +57,7 @@ impl DepthFirst {
         search.order[0] = NodeId::MAX;
         for &root in graph.roots() {
             progress.check()?;
-            search.from_root(root, progress);
+            search.run(root, progress);
         }
         let Search {
             seen,
@@ -132,7 +132,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn from_root(&mut self, root: NodeId, progress: &dyn Progress) {
+    fn run(&mut self, root: NodeId, progress: &dyn Progress) {
         let before = self.seen;
         let mut current = self.visit(root, VIRTUAL_ROOT);
         while current != VIRTUAL_ROOT {

@@ -39,7 +39,9 @@ pub fn retained_by_groups(
     let mut must = std::mem::replace(&mut search.scratch, Buffer::zeroed(0));
     let search = &mut *search;
     let mut totals = vec![GroupTotals::default(); groups];
-    let mut parts = vec![0..groups as u32];
+    // Halves, quarters and so on of all groups: one part as a rule.
+    let all = 0..groups as u32;
+    let mut parts = Vec::from([all]);
     while let Some(part) = parts.pop() {
         let within: Vec<Vec<u32>> = groups_of_class
             .iter()

@@ -142,7 +142,7 @@ impl Session {
             Some(dump) => dump,
             None => {
                 let dump = Dump::open(path, options.dump, &*progress)?;
-                progress.stage("keeping the index", 0);
+                progress.stage("mapping the heap", 0);
                 match &index {
                     Some(place) => {
                         let (dump, note) = place.keep_heap(dump);

@@ -248,7 +248,9 @@ fn broken(name: &str) -> Option<PathBuf> {
 }
 
 /// Objects, instances of the session class, and kinds of what is missing.
-fn survey(name: &str) -> Option<Result<(u32, u64, Vec<MissingKind>), String>> {
+type Found = (u32, u64, Vec<MissingKind>);
+
+fn survey(name: &str) -> Option<Result<Found, String>> {
     let path = broken(name)?;
     Some(
         open(&path, Convention::DEFAULT)
