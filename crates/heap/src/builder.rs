@@ -47,23 +47,12 @@ impl HeapBuilder {
         if let Some(class) = self.classes.iter().position(|class| class.name == name) {
             return class as ClassId;
         }
-        self.classes.push(Class {
-            name: name.to_owned(),
-            kind: if name == "java.lang.Class" {
-                ClassKind::Mirror
-            } else {
-                ClassKind::Instance
-            },
-            mirror: None,
-            super_class: None,
-            loader: None,
-            signers: None,
-            protection_domain: None,
-            fields: Vec::new(),
-            statics: Vec::new(),
-            reference: None,
-            described: true,
-        });
+        let kind = if name == "java.lang.Class" {
+            ClassKind::Mirror
+        } else {
+            ClassKind::Instance
+        };
+        self.classes.push(Class::new(name.to_owned(), kind));
         self.sizes.push(size);
         self.classes.len() as ClassId - 1
     }

@@ -131,6 +131,23 @@ pub struct Class {
 }
 
 impl Class {
+    /// A class with nothing but a name.
+    pub fn new(name: String, kind: ClassKind) -> Self {
+        Class {
+            name,
+            kind,
+            mirror: None,
+            super_class: None,
+            loader: None,
+            signers: None,
+            protection_domain: None,
+            fields: Vec::new(),
+            statics: Vec::new(),
+            reference: None,
+            described: true,
+        }
+    }
+
     pub fn package(&self) -> &str {
         package_of(&self.name)
     }

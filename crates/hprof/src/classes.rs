@@ -300,17 +300,8 @@ fn new_class(name: String, described: bool) -> Class {
         None => ClassKind::Instance,
     };
     Class {
-        name,
-        kind,
-        mirror: None,
-        super_class: None,
-        loader: None,
-        signers: None,
-        protection_domain: None,
-        fields: Vec::new(),
-        statics: Vec::new(),
-        reference: None,
         described,
+        ..Class::new(name, kind)
     }
 }
 

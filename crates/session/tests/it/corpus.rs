@@ -1,6 +1,6 @@
 //! The stored dumps with ground truth, where they are: skipped, and said so, without them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use anthill_heap::{ClassKind, MissingKind};
 use anthill_session::{Grouping, Session};
 use anthill_testkit::{corpus, histogram, skipped, unpack};
 
-use crate::open;
+use crate::{compare, open};
 
 /// The dumps of the corpus that have a file of that ending beside them.
 fn dumps_with(ending: &str) -> Vec<(PathBuf, PathBuf)> {
@@ -48,30 +48,7 @@ fn class_totals_equal_the_jvms_histogram() {
         let session = open(&dump, Convention::DEFAULT).unwrap();
         // The JVM writes names in the platform's encoding, so that one may be garbled.
         let jvm = histogram::parse(&String::from_utf8_lossy(&std::fs::read(&truth).unwrap()));
-        let mut ours: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-        for (class, row) in session
-            .state()
-            .classes()
-            .iter()
-            .zip(session.analysis().unwrap().rows(Grouping::Class))
-        {
-            let total = ours.entry(&class.name).or_default();
-            *total = (total.0 + row.objects, total.1 + row.shallow);
-        }
-        let mut compared = 0;
-        for (name, total) in &jvm {
-            let Some(&(objects, shallow)) = ours
-                .get(name.as_str())
-                .filter(|_| name != "java.lang.Class")
-            else {
-                continue;
-            };
-            // A few objects come and go between the histogram and the dump.
-            if objects == total.instances {
-                assert_eq!(shallow, total.bytes, "{name} in {}", dump.display());
-                compared += 1;
-            }
-        }
+        let compared = compare(&session, &jvm, &dump.display().to_string());
         let uncompared = jvm.len() - compared;
         assert!(
             uncompared <= 7,
