@@ -154,37 +154,70 @@ fn dominators_and_retained_sizes() {
     });
 }
 
+/// What every group of a random membership retains and reaches: objects have any of a few
+/// labels or none, labels belong to any groups, groups overlap.
 #[test]
-fn retained_sizes_of_groups() {
+fn retained_and_deep_sizes_of_groups() {
     on_random_heaps(|graph, seed| {
-        let mut search = DepthFirst::new(graph, &Quiet).unwrap();
-        let classes = graph.state.classes().len();
-        // Every class is a group, and classes are in pairs in further groups.
-        let groups_of_class: Vec<Vec<u32>> = (0..classes as u32)
-            .map(|class| vec![class, classes as u32 + class / 2])
+        let mut random = Random(seed + 7);
+        let (labels, groups) = (1 + random.below(6), 1 + random.below(5));
+        let of_node: Vec<Option<u32>> = (0..graph.len())
+            .map(|_| Some(random.below(labels + 1) as u32).filter(|&l| l < labels as u32))
             .collect();
-        let groups = classes + classes.div_ceil(2);
-        let totals =
-            retained_by_groups(graph, &mut search, &groups_of_class, groups, &Quiet).unwrap();
+        let groups_of_label: Vec<Vec<u32>> = (0..labels)
+            .map(|_| {
+                (0..groups as u32)
+                    .filter(|_| random.below(3) == 0)
+                    .collect()
+            })
+            .collect();
+        let label = |node: NodeId| of_node[node as usize];
+        let membership = Membership {
+            label,
+            groups_of_label: &groups_of_label,
+            groups,
+        };
+        let mut search = DepthFirst::new(graph, &Quiet).unwrap();
+        let retained = retained_by_groups(graph, &mut search, &membership, &Quiet).unwrap();
+        let deep = deep_by_groups(graph, &membership, &Quiet).unwrap();
         for group in 0..groups as u32 {
-            let members: BTreeSet<NodeId> = (0..graph.len())
-                .filter(|&node| {
-                    graph
-                        .class(node)
-                        .is_some_and(|class| groups_of_class[class as usize].contains(&group))
-                })
-                .collect();
-            let dies = dies_with(graph, &members);
-            let expected = GroupTotals {
-                objects: dies.len() as u64,
-                bytes: bytes(graph, &dies),
+            let is_member = |node: &NodeId| {
+                label(*node).is_some_and(|label| groups_of_label[label as usize].contains(&group))
             };
+            let members: BTreeSet<NodeId> = (0..graph.len()).filter(is_member).collect();
             assert_eq!(
-                totals[group as usize], expected,
+                retained[group as usize],
+                totals(graph, &dies_with(graph, &members)),
+                "seed {seed} group {group}"
+            );
+            let mut reached = BTreeSet::new();
+            let members: Vec<NodeId> = members.into_iter().collect();
+            let mut work = members.clone();
+            while let Some(node) = work.pop() {
+                if reached.insert(node) {
+                    work.extend(graph.referenced(node));
+                }
+            }
+            assert_eq!(
+                transitive_closure(graph, &members)
+                    .iter()
+                    .collect::<BTreeSet<_>>(),
+                reached
+            );
+            assert_eq!(
+                deep[group as usize],
+                totals(graph, &reached),
                 "seed {seed} group {group}"
             );
         }
     });
+}
+
+fn totals(graph: &Graph, nodes: &BTreeSet<NodeId>) -> GroupTotals {
+    GroupTotals {
+        objects: nodes.len() as u64,
+        bytes: bytes(graph, nodes),
+    }
 }
 
 #[test]

@@ -8,13 +8,22 @@ use crate::groups::GroupTotals;
 
 /// All nodes that can be reached from the roots.
 pub fn reachable(graph: &Graph) -> BitSet {
-    transitive_closure(graph, graph.roots())
+    let mut seen = BitSet::new(graph.len() as usize);
+    spread(graph, &mut seen, graph.roots().iter().copied());
+    seen
 }
 
-/// All that a group reaches, itself included.
+/// All that a group reaches through references, itself included; see [`Graph::referenced`].
 pub fn transitive_closure(graph: &Graph, group: &[NodeId]) -> BitSet {
     let mut seen = BitSet::new(graph.len() as usize);
-    spread(graph, &mut seen, group.iter().copied());
+    let mut work: Vec<NodeId> = group
+        .iter()
+        .copied()
+        .filter(|&node| seen.add(node))
+        .collect();
+    while let Some(node) = work.pop() {
+        work.extend(graph.referenced(node).filter(|&to| seen.add(to)));
+    }
     seen
 }
 

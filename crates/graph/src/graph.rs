@@ -249,6 +249,30 @@ impl<'a> Graph<'a> {
         references.chain(self.class_object(node)).chain(extra)
     }
 
+    /// What a node references as data: fields, elements, static fields, kept referents and, in
+    /// MAT's view, a thread's locals. Not its class, superclass or loader.
+    pub fn referenced(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let data = |edge: &&(NodeId, NodeId, EdgeKind)| {
+            matches!(edge.2, EdgeKind::Referent | EdgeKind::Local)
+        };
+        let extra = self
+            .extra_edges(node)
+            .iter()
+            .filter(data)
+            .map(|edge| edge.1);
+        self.references(node).iter().copied().chain(extra)
+    }
+
+    /// Number `index` of [`Graph::referenced`].
+    #[inline]
+    pub(crate) fn reference(&self, node: NodeId, index: usize) -> Option<NodeId> {
+        match self.references(node).get(index) {
+            Some(&to) => Some(to),
+            None if self.has_extra.contains(node) => self.referenced(node).nth(index),
+            None => None,
+        }
+    }
+
     /// All edges of a node with their kinds.
     pub fn edges(&self, node: NodeId) -> impl Iterator<Item = (NodeId, EdgeKind)> + '_ {
         let references = self

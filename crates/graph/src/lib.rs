@@ -5,18 +5,21 @@
 
 mod closure;
 mod convention;
+mod deep;
 mod depth_first;
 mod dominators;
 mod graph;
 mod groups;
 mod paths;
+mod sets;
 
 pub use closure::{gc_closure, reachable, transitive_closure, weakly_reachable};
 pub use convention::Convention;
+pub use deep::deep_by_groups;
 pub use depth_first::DepthFirst;
 pub use dominators::{Dominators, ROOT, UNREACHABLE};
 pub use graph::{EdgeKind, Graph, NodeId};
-pub use groups::{GroupTotals, retained_by_groups};
+pub use groups::{GroupTotals, Membership, retained_by_groups};
 pub use paths::{Paths, RootPath};
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use anthill_graph::{
-    DepthFirst, Dominators, Graph, GroupTotals, UNREACHABLE, retained_by_groups, weakly_reachable,
+    DepthFirst, Dominators, Graph, GroupTotals, Membership, UNREACHABLE, retained_by_groups,
+    weakly_reachable,
 };
 use anthill_heap::{Cancelled, Column, HeapState, ObjectId, Progress};
 use anthill_hprof::index::{Index, IndexWriter};
@@ -104,8 +105,12 @@ impl Analysis {
     pub fn new(graph: &Graph, progress: &dyn Progress) -> Result<Self, Cancelled> {
         let groups = Groups::new(graph.state);
         let mut search = DepthFirst::new(graph, progress)?;
-        let retained =
-            retained_by_groups(graph, &mut search, &groups.of_class, groups.len(), progress)?;
+        let membership = Membership {
+            label: |node| graph.class(node),
+            groups_of_label: &groups.of_class,
+            groups: groups.len(),
+        };
+        let retained = retained_by_groups(graph, &mut search, &membership, progress)?;
         let dominators = Dominators::new(graph, search, progress)?;
         let rows = rows(graph, &groups, &dominators, &retained);
         let weakly_reachable = weakly_reachable(graph, &dominators);

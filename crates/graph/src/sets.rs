@@ -1,0 +1,158 @@
+//! Sets of groups for every object of a heap: equal sets share one number and operations are
+//! remembered, since a heap has millions of objects but few distinct sets.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::groups::GroupTotals;
+
+pub type SetId = u32;
+pub const EMPTY: SetId = 0;
+pub const UNSET: SetId = SetId::MAX;
+/// More members than this in all sets together, and the groups are treated in parts.
+const MAX_MEMBERS: usize = 1 << 24;
+const RECENT: usize = 1 << 10;
+
+/// Sets of groups, equal ones once.
+pub struct Sets<'a> {
+    groups_of_label: &'a [Vec<u32>],
+    members: Vec<Rc<[u32]>>,
+    numbers: FxHashMap<Rc<[u32]>, SetId>,
+    with_label: FxHashMap<(SetId, u32), SetId>,
+    /// The latest answers of `with_label`, by a few bits of the question.
+    recent: Box<[(SetId, u32, SetId); RECENT]>,
+    intersections: FxHashMap<(SetId, SetId), SetId>,
+    unions: FxHashMap<(SetId, SetId), SetId>,
+    total_members: usize,
+}
+
+impl<'a> Sets<'a> {
+    pub fn new(groups_of_label: &'a [Vec<u32>]) -> Self {
+        let mut sets = Sets {
+            groups_of_label,
+            members: Vec::new(),
+            numbers: FxHashMap::default(),
+            with_label: FxHashMap::default(),
+            recent: Box::new([(UNSET, 0, 0); RECENT]),
+            intersections: FxHashMap::default(),
+            unions: FxHashMap::default(),
+            total_members: 0,
+        };
+        sets.number(&[]);
+        sets
+    }
+
+    pub fn members(&self, set: SetId) -> &[u32] {
+        &self.members[set as usize]
+    }
+
+    /// With at most two sets, {} and one other, there is nothing left to split.
+    pub fn overfull(&self) -> bool {
+        self.total_members > MAX_MEMBERS && self.members.len() > 2
+    }
+
+    fn number(&mut self, members: &[u32]) -> SetId {
+        if let Some(&set) = self.numbers.get(members) {
+            return set;
+        }
+        let set = self.members.len() as SetId;
+        let members: Rc<[u32]> = members.into();
+        self.total_members += members.len();
+        self.numbers.insert(members.clone(), set);
+        self.members.push(members);
+        set
+    }
+
+    #[inline]
+    pub fn with_label(&mut self, set: SetId, label: u32) -> SetId {
+        let slot = (set as usize).wrapping_mul(31).wrapping_add(label as usize) % RECENT;
+        let recent = self.recent[slot];
+        if (recent.0, recent.1) == (set, label) {
+            return recent.2;
+        }
+        let with = match self.with_label.get(&(set, label)) {
+            Some(&with) => with,
+            None => self.make_with_label(set, label),
+        };
+        self.recent[slot] = (set, label, with);
+        with
+    }
+
+    fn make_with_label(&mut self, set: SetId, label: u32) -> SetId {
+        let with = self.make_union(set, |sets| &sets.groups_of_label[label as usize]);
+        self.with_label.insert((set, label), with);
+        with
+    }
+
+    #[inline]
+    pub fn intersection(&mut self, a: SetId, b: SetId) -> SetId {
+        if a == b || a == EMPTY || b == EMPTY {
+            return if a == b { a } else { EMPTY };
+        }
+        let key = (a.min(b), a.max(b));
+        if let Some(&both) = self.intersections.get(&key) {
+            return both;
+        }
+        let other = self.members(b);
+        let both = self
+            .members(a)
+            .iter()
+            .copied()
+            .filter(|group| other.binary_search(group).is_ok());
+        let both = self.number(&both.collect::<Vec<_>>());
+        self.intersections.insert(key, both);
+        both
+    }
+
+    #[inline]
+    pub fn union(&mut self, a: SetId, b: SetId) -> SetId {
+        if a == b || b == EMPTY {
+            return a;
+        }
+        if a == EMPTY {
+            return b;
+        }
+        let key = (a.min(b), a.max(b));
+        if let Some(&either) = self.unions.get(&key) {
+            return either;
+        }
+        let either = self.make_union(a, |sets| sets.members(b));
+        self.unions.insert(key, either);
+        either
+    }
+
+    fn make_union(&mut self, set: SetId, with: impl FnOnce(&Self) -> &[u32]) -> SetId {
+        let mut members = self.members(set).to_vec();
+        members.extend_from_slice(with(self));
+        members.sort_unstable();
+        members.dedup();
+        self.number(&members)
+    }
+}
+
+/// Adds up objects and bytes by set.
+#[derive(Default)]
+pub struct Sums(Vec<GroupTotals>);
+
+impl Sums {
+    #[inline]
+    pub fn add(&mut self, set: SetId, bytes: u64) {
+        if self.0.len() <= set as usize {
+            self.0.resize(set as usize + 1, GroupTotals::default());
+        }
+        let sum = &mut self.0[set as usize];
+        sum.objects += 1;
+        sum.bytes += bytes;
+    }
+
+    /// Adds what each set has to the totals of its groups.
+    pub fn spread(&self, sets: &Sets, totals: &mut [GroupTotals]) {
+        for (sum, set) in self.0.iter().zip(0..) {
+            for &group in sets.members(set) {
+                totals[group as usize].objects += sum.objects;
+                totals[group as usize].bytes += sum.bytes;
+            }
+        }
+    }
+}
