@@ -223,16 +223,17 @@ fn leaves(graph: &Graph, further: &BitSet) -> BitSet {
         for &(_, to, _) in graph.extra_edges(node) {
             twice.insert(to);
         }
-        if graph.references(node).is_empty()
-            && !further.contains(node)
-            && !graph.is_class_object(node)
-        {
+        if graph.references(node).is_empty() && !further.contains(node) {
             leaves.insert(node);
         }
     }
     leaves.intersect_with(&once);
     leaves.subtract(&twice);
     leaves.subtract(graph.root_set());
+    // Instances lead to them, which the counting above does not see.
+    graph
+        .class_objects()
+        .for_each(|object| leaves.remove(object));
     leaves
 }
 

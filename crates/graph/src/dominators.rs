@@ -128,16 +128,53 @@ impl DepthFirst {
             mut parent,
             ..
         } = self;
-        // Parents become dominators, in preorder.
-        let dominators: &mut [u32] = &mut parent;
-        for (number, &semi) in semi.iter().enumerate().skip(1) {
-            let mut dominator = dominators[number];
-            while dominator > semi {
-                dominator = dominators[dominator as usize];
-            }
-            dominators[number] = dominator;
-        }
+        parents_to_dominators(&mut parent, &semi);
         (order, leaves, parent)
+    }
+}
+
+/// The dominator is the nearest ancestor, in the dominator tree of all before, that is not below
+/// the semidominator. As a rule it is a step or two away.
+fn parents_to_dominators(dominators: &mut [u32], semi: &[u32]) {
+    let patience = 8 * dominators.len();
+    let mut steps = 0;
+    for number in 1..dominators.len() {
+        let mut dominator = dominators[number];
+        while dominator > semi[number] {
+            dominator = dominators[dominator as usize];
+            steps += 1;
+        }
+        dominators[number] = dominator;
+        if steps > patience {
+            return parents_to_dominators_far_away(dominators, semi, number + 1);
+        }
+    }
+}
+
+/// The same from number `from` on, for heaps where the ways are long, e.g. a linked list whose
+/// elements are also held elsewhere: with jump pointers (Myers 1983) each takes O(log n).
+fn parents_to_dominators_far_away(dominators: &mut [u32], semi: &[u32], from: usize) {
+    let (mut depths, mut jumps) = (Buffer::zeroed(semi.len()), Buffer::zeroed(semi.len()));
+    let (depth, jump): (&mut [u32], &mut [u32]) = (&mut depths, &mut jumps);
+    for number in 1..dominators.len() {
+        let mut above = dominators[number] as usize;
+        if number >= from {
+            let highest = semi[number];
+            while above as u32 > highest {
+                let far = jump[above];
+                above = if far > highest {
+                    far
+                } else {
+                    dominators[above]
+                } as usize;
+            }
+            dominators[number] = above as u32;
+        }
+        let far = jump[above] as usize;
+        let farther = jump[far] as usize;
+        let equal = depth[above] - depth[far] == depth[far] - depth[farther];
+        jump[number] = if equal { farther } else { above } as u32;
+        depth[number] = depth[above] + 1;
     }
 }
 
@@ -189,4 +226,46 @@ fn eval(
         ancestor[node as usize] = ancestor[above];
     }
     label[from as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_and_far_dominators_are_the_same() {
+        let mut random = 88172645463325252u64;
+        for round in 0..2000 {
+            let count = 2 + round % 60;
+            let mut next = |limit: u32| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                (random % u64::from(limit)) as u32
+            };
+            let parents: Vec<u32> = (0..count)
+                .map(|n| if n == 0 { 0 } else { n - 1 - next(n.min(3)) })
+                .collect();
+            let semi: Vec<u32> = (0..count)
+                .map(|n| {
+                    if n == 0 {
+                        0
+                    } else {
+                        next(parents[n as usize] + 1)
+                    }
+                })
+                .collect();
+            let mut near = parents.clone();
+            parents_to_dominators(&mut near, &semi);
+            for from in [1, count as usize / 2] {
+                let mut far = near[..from]
+                    .iter()
+                    .chain(&parents[from..])
+                    .copied()
+                    .collect::<Vec<_>>();
+                parents_to_dominators_far_away(&mut far, &semi, from);
+                assert_eq!(near, far);
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The heap state as a graph under a convention: nodes, edges, roots and sizes.
 
-use anthill_heap::{BitSet, ClassKind, HeapState, ObjectId, OffsetsView, RootOrigin, Sizer, Sizes};
+use anthill_heap::{BitSet, HeapState, ObjectId, OffsetsView, RootOrigin, Sizer, Sizes};
 
 use crate::Convention;
 
@@ -329,10 +329,11 @@ impl<'a> Graph<'a> {
         self.extra_edges(node).get(index).map(|edge| edge.1)
     }
 
-    /// Whether a node can be a leaf of the reduced graph: nothing but references leads on.
-    pub(crate) fn is_class_object(&self, node: NodeId) -> bool {
-        self.classes
-            .get(node as usize)
-            .is_some_and(|&class| self.state.classes()[class as usize].kind == ClassKind::Mirror)
+    /// The class objects of all classes.
+    pub(crate) fn class_objects(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.class_objects
+            .iter()
+            .copied()
+            .filter(|&object| object != NONE)
     }
 }

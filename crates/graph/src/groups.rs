@@ -8,6 +8,8 @@
 use crate::depth_first::{DepthFirst, OtherPredecessors};
 use crate::graph::{Graph, NodeId};
 use crate::sets::{EMPTY, SetId, Sets, Sums, UNSET};
+use std::collections::VecDeque;
+
 use anthill_heap::{BitSet, Buffer, Cancelled, Progress};
 
 /// What a group keeps alive, itself included.
@@ -132,34 +134,62 @@ impl<L: Fn(NodeId) -> Option<u32>> Pass<'_, L> {
                 doubtful.insert(number);
             }
         }
-        let settled = doubtful
-            .iter()
-            .all(|number| self.must_pass_one(number, must, sets).0 == must[number as usize]);
-        let mut changing = !settled;
-        let mut changed_before = BitSet::new(must.len());
-        while changing {
-            self.progress.check()?;
-            changing = false;
-            let mut changed = BitSet::new(must.len());
-            for &number in self.postorder.iter().rev() {
-                let moved = |from: u32| changed.contains(from) || changed_before.contains(from);
-                let affected = doubtful.contains(number)
-                    || moved(self.parent[number as usize])
-                    || self.others.of(number).iter().any(|&from| moved(from));
-                if affected {
-                    let set = self.must_pass_one(number, must, sets).0;
-                    if sets.overfull() {
-                        return Ok(false);
-                    }
-                    if must[number as usize] != set {
-                        must[number as usize] = set;
-                        changed.insert(number);
-                        changing = true;
+        let mut changed = VecDeque::new();
+        for number in doubtful.iter() {
+            let set = self.must_pass_one(number, must, sets).0;
+            if set != must[number as usize] {
+                must[number as usize] = set;
+                changed.push_back(number);
+            }
+        }
+        if changed.is_empty() {
+            Ok(true)
+        } else {
+            self.settle(must, sets, changed)
+        }
+    }
+
+    /// Takes away from successors what a number no longer has, until nothing changes. Sets only
+    /// shrink, so an edge is followed as often as its source changes: rarely more than twice.
+    fn settle(
+        &self,
+        must: &mut [SetId],
+        sets: &mut Sets,
+        mut changed: VecDeque<u32>,
+    ) -> Result<bool, Cancelled> {
+        let mut numbers = Buffer::zeroed(self.graph.len() as usize);
+        let number_of: &mut [u32] = &mut numbers;
+        for (&node, number) in self.order.iter().zip(0..).skip(1) {
+            number_of[node as usize] = number;
+        }
+        let mut waiting = BitSet::new(must.len());
+        changed.iter().for_each(|&number| waiting.insert(number));
+        let mut steps = 0u32;
+        while let Some(number) = changed.pop_front() {
+            waiting.remove(number);
+            steps = steps.wrapping_add(1);
+            if steps % (1 << 16) == 0 {
+                self.progress.check()?;
+            }
+            let set = must[number as usize];
+            for to in self.graph.successors(self.order[number as usize]) {
+                let target = number_of[to as usize];
+                // Leaves have no number, and nothing is taken away from roots.
+                if target == 0 || self.graph.is_root(to) {
+                    continue;
+                }
+                let left = sets.intersection(must[target as usize], set);
+                let left = (self.label)(to).map_or(left, |label| sets.with_label(left, label));
+                if left != must[target as usize] {
+                    must[target as usize] = left;
+                    if waiting.add(target) {
+                        changed.push_back(target);
                     }
                 }
             }
-            doubtful = BitSet::new(must.len());
-            changed_before = changed;
+            if sets.overfull() {
+                return Ok(false);
+            }
         }
         Ok(true)
     }

@@ -27,6 +27,7 @@ pub use cache::IndexFolder;
 pub use dominator_tree::{Member, TreeItem, TreeOptions};
 pub use labels::{Label, edge_kind, frame_name, primitive, quoted};
 pub use merged_paths::{Branch, BranchClass, MergedPaths, RootsByObject};
+pub use object_paths::ObjectPaths;
 pub use referrers::Referrer;
 pub use threads::{Kept, Local, ThreadStack};
 

@@ -135,15 +135,15 @@ impl ObjectPaths {
                 session.convention()
             )));
         }
-        let paths = session.paths_to(object)?;
+        let found = session.paths_to(object, limit)?;
         let graph = session.graph();
         let roots = RootsByObject::new(session);
         Ok(ObjectPaths {
             object: name,
-            omitted: paths.len().saturating_sub(limit),
-            paths: paths
+            omitted: found.omitted,
+            paths: found
+                .paths
                 .iter()
-                .take(limit)
                 .map(|path| {
                     let of_root = roots.of(path[0]).iter();
                     ObjectPath {
