@@ -34,8 +34,6 @@ pub struct RawClass {
 /// How to find the references in an instance.
 #[derive(Clone, Debug, Default)]
 pub struct InstanceLayout {
-    /// Bytes of field values in the file; `None` if a class of the chain is not described.
-    pub len: Option<usize>,
     /// Where the references are.
     pub references: Vec<u32>,
     /// Where `Reference.referent` is.
@@ -128,6 +126,16 @@ impl ClassTable {
             return class;
         }
         let name = class_name(bytes, section, id);
+        if let Some(&class) = self
+            .by_name
+            .get(&name)
+            .filter(|&&class| self.raw[class as usize].id == 0)
+        {
+            // Made up when it was needed, before its id was known.
+            self.raw[class as usize].id = id;
+            self.by_id.insert(id, class);
+            return class;
+        }
         self.undescribed.push(name.clone());
         self.add(
             new_class(name, false),
@@ -217,20 +225,38 @@ impl ClassTable {
     }
 
     fn find_strengths(&mut self) {
-        for class in 0..self.classes.len() as ClassId {
-            let strength = self.chain(class).find_map(|class| {
-                match self.classes[class as usize].name.as_str() {
-                    "java.lang.ref.SoftReference" => Some(Strength::Soft),
-                    "java.lang.ref.WeakReference" => Some(Strength::Weak),
-                    "java.lang.ref.PhantomReference" => Some(Strength::Phantom),
-                    "java.lang.ref.FinalReference" | "java.lang.ref.FinalizerReference" => {
-                        Some(Strength::Finalizer)
-                    }
-                    _ => None,
+        for class in self.superclasses_first() {
+            let own = match self.classes[class as usize].name.as_str() {
+                "java.lang.ref.SoftReference" => Some(Strength::Soft),
+                "java.lang.ref.WeakReference" => Some(Strength::Weak),
+                "java.lang.ref.PhantomReference" => Some(Strength::Phantom),
+                "java.lang.ref.FinalReference" | "java.lang.ref.FinalizerReference" => {
+                    Some(Strength::Finalizer)
                 }
-            });
-            self.classes[class as usize].reference = strength;
+                _ => None,
+            };
+            let inherited =
+                || self.classes[self.classes[class as usize].super_class? as usize].reference;
+            self.classes[class as usize].reference = own.or_else(inherited);
         }
+    }
+
+    /// All classes, each after its superclass.
+    fn superclasses_first(&self) -> Vec<ClassId> {
+        let mut order = Vec::with_capacity(self.classes.len());
+        let mut placed = vec![false; self.classes.len()];
+        for class in 0..self.classes.len() as ClassId {
+            let first = order.len();
+            order.extend(
+                self.chain(class)
+                    .take_while(|&class| !placed[class as usize]),
+            );
+            order[first..].reverse();
+            order[first..]
+                .iter()
+                .for_each(|&class| placed[class as usize] = true);
+        }
+        order
     }
 
     fn chain(&self, class: ClassId) -> impl Iterator<Item = ClassId> + '_ {
@@ -239,20 +265,33 @@ impl ClassTable {
         })
     }
 
-    /// How instances of each class are laid out in the file.
-    pub fn instance_layouts(&self, id_size: usize) -> Vec<InstanceLayout> {
-        (0..self.classes.len() as ClassId)
-            .map(|class| self.instance_layout(class, id_size))
-            .collect()
+    /// By class: bytes of field values of an instance in the file; `None` if a class of the
+    /// chain is not described.
+    pub fn data_lengths(&self, id_size: usize) -> Vec<Option<usize>> {
+        let mut lengths: Vec<Option<usize>> = vec![None; self.classes.len()];
+        for id in self.superclasses_first() {
+            let class = &self.classes[id as usize];
+            let own: usize = class
+                .fields
+                .iter()
+                .map(|field| field.ty.size(id_size as u32) as usize)
+                .sum();
+            let inherited = class
+                .super_class
+                .map_or(Some(0), |above| lengths[above as usize]);
+            lengths[id as usize] = inherited
+                .filter(|_| class.described)
+                .map(|inherited| inherited + own);
+        }
+        lengths
     }
 
-    fn instance_layout(&self, class: ClassId, id_size: usize) -> InstanceLayout {
+    /// How instances of a class are laid out in the file.
+    pub fn instance_layout(&self, class: ClassId, id_size: usize) -> InstanceLayout {
         let mut layout = InstanceLayout::default();
         let mut offset = 0;
-        let mut complete = true;
         for id in self.chain(class) {
             let declaring = &self.classes[id as usize];
-            complete &= declaring.described;
             for field in &declaring.fields {
                 if field.ty == FieldType::Object {
                     let weak = self.classes[class as usize].reference.is_some();
@@ -270,18 +309,17 @@ impl ClassTable {
                 offset += field.ty.size(id_size as u32);
             }
         }
-        layout.len = complete.then_some(offset as usize);
         layout
     }
 
     pub fn instance_lengths(&self, id_size: usize, section: &Section) -> InstanceLengths {
         let named = section.class_names.keys().map(|&id| (id, None));
-        let layouts = self.instance_layouts(id_size);
+        let lengths = self.data_lengths(id_size);
         let described = self
             .raw
             .iter()
-            .zip(layouts)
-            .map(|(raw, layout)| (raw.id, layout.len));
+            .zip(lengths)
+            .map(|(raw, length)| (raw.id, length));
         named.chain(described).collect()
     }
 }

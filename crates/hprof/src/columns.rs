@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use anthill_heap::{
     AddressFinder, AddressMap, BitSet, Buffer, ClassId, ClassKind, Column, FieldType, HeapColumns,
@@ -63,7 +64,8 @@ pub fn load<const ID: usize>(
     let pass = SecondPass {
         sources,
         table,
-        layouts: table.instance_layouts(ID),
+        lengths: table.data_lengths(ID),
+        layouts: table.classes.iter().map(|_| OnceLock::new()).collect(),
         primitive_arrays,
         mirror_class,
     };
@@ -102,7 +104,10 @@ pub fn load<const ID: usize>(
 struct SecondPass<'a> {
     sources: &'a Sources<'a>,
     table: &'a ClassTable,
-    layouts: Vec<InstanceLayout>,
+    /// By class: bytes of field values of an instance.
+    lengths: Vec<Option<usize>>,
+    /// By class, once there is an instance of it.
+    layouts: Vec<OnceLock<InstanceLayout>>,
     primitive_arrays: [ClassId; 9],
     mirror_class: ClassId,
 }
@@ -221,7 +226,11 @@ impl SecondPass<'_> {
                     });
                     return part.push(UNKNOWN, 0, 0);
                 };
-                let layout = &self.layouts[class as usize];
+                let layout: &InstanceLayout = match self.lengths[class as usize] {
+                    Some(expected) if expected > len => &self.table.instance_layout(class, ID),
+                    _ => self.layouts[class as usize]
+                        .get_or_init(|| self.table.instance_layout(class, ID)),
+                };
                 for &offset in &layout.references {
                     if offset as usize + ID <= len {
                         reference(
@@ -232,7 +241,7 @@ impl SecondPass<'_> {
                 }
                 let detail = if layout.referent.is_some() || layout.stack_words.is_some() {
                     self.special::<ID>(part, layout, number, &bytes[data..data + len])
-                } else if class == self.mirror_class {
+                } else if self.table.classes[class as usize].kind == ClassKind::Mirror {
                     NO_CLASS
                 } else {
                     0
@@ -476,6 +485,9 @@ impl Assembly {
                 class
             };
             self.classes[*number as usize] = class;
+            if table.classes[class as usize].kind == ClassKind::Mirror {
+                self.details[*number as usize] = NO_CLASS;
+            }
             if !unknown.array {
                 lengths.insert(class, unknown.len);
             }

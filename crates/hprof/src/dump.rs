@@ -83,16 +83,9 @@ fn choose<'a>(
         .flat_map(|section| (0..section.dumps.len()).map(move |dump| (section, dump)))
         .collect();
     if all.is_empty() {
-        let lost: Vec<&str> = sections
-            .iter()
-            .flat_map(|s| &s.missing)
-            .map(|missing| missing.what.as_str())
-            .collect();
-        let reason = format!(
-            "there is no heap dump in the file{}{}",
-            if lost.is_empty() { "" } else { ": " },
-            lost.join("; ")
-        );
+        let lost = sections.iter().flat_map(|section| &section.missing).take(3);
+        let lost: String = lost.map(|missing| format!(": {}", missing.what)).collect();
+        let reason = format!("there is no heap dump in the file{lost}");
         return Err(Error::unusable(path, bytes as u64, reason));
     }
     let number = number.unwrap_or(all.len());

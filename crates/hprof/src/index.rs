@@ -39,6 +39,7 @@ impl Identity {
             .ok()
             .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         hash.update(&changed.map_or(0, |time| time.as_nanos()).to_le_bytes());
+        hash.update(&changed_inside(&metadata).to_le_bytes());
         let samples = 32;
         let mut buffer = vec![0; 16 << 10];
         for sample in 0..=samples {
@@ -57,6 +58,21 @@ impl Identity {
         hash.update(what.as_bytes());
         Identity(hash.digest128())
     }
+}
+
+/// When anything about the file changed last, which nobody can set back.
+#[cfg(unix)]
+fn changed_inside(metadata: &std::fs::Metadata) -> i64 {
+    use std::os::unix::fs::MetadataExt;
+    metadata
+        .ctime()
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn changed_inside(_: &std::fs::Metadata) -> i64 {
+    0
 }
 
 struct Section {

@@ -117,6 +117,7 @@ fn load_with<const ID: usize>(
             .filter(|missing| !(truncated && is_end(missing))),
     );
     bad_objects(&mut tables.missing, without_address, duplicates);
+    summarise_many(&mut tables.missing);
     tables.missing.extend(table.missing());
     add_stacks(&mut tables, bytes, section);
     let lost_roots = add_roots(&mut tables, section, &roots, &map);
@@ -164,6 +165,20 @@ fn load_with<const ID: usize>(
         },
         anchors,
     })
+}
+
+/// A file with damage everywhere has more of it than anybody reads.
+fn summarise_many(missing: &mut Vec<Missing>) {
+    const SHOWN: usize = 100;
+    if missing.len() > SHOWN {
+        let rest = missing.split_off(SHOWN);
+        missing.push(Missing {
+            kind: MissingKind::Unreadable,
+            offset: rest[0].offset,
+            amount: rest.iter().map(|missing| missing.amount).sum(),
+            what: format!("{} more places from here on are damaged", rest.len()),
+        });
+    }
 }
 
 fn bad_objects(missing: &mut Vec<Missing>, without_address: u64, duplicates: u64) {
@@ -403,11 +418,16 @@ fn settle_sizes(
     let layout = derived.layout;
     let mut instances = derived.instance_sizes;
     for (&class, &len) in undescribed {
-        if instances[class as usize] > 0 {
+        // References may be narrower in the JVM than in the file, so half of it is the least.
+        let least = layout.header().saturating_add(len / 2);
+        if instances[class as usize] >= least {
             continue;
         }
-        // At most this: references may be narrower in the JVM than in the file.
-        let size = (layout.header() + len).next_multiple_of(layout.alignment);
+        let size = layout
+            .header()
+            .saturating_add(len)
+            .checked_next_multiple_of(layout.alignment)
+            .unwrap_or(u32::MAX);
         instances[class as usize] = size;
         let what = format!(
             "{size} bytes an instance, from the {len} bytes of fields with {id_size}-byte references"

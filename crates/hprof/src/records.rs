@@ -16,6 +16,7 @@ use crate::subrecord;
 const MAGIC: &[u8] = b"JAVA PROFILE 1.0";
 const HEADER: usize = 9;
 const MAX_MAGIC: usize = 1 << 20;
+const LONGEST_NAME: usize = 1024;
 
 const UTF8: u8 = 0x01;
 const LOAD_CLASS: u8 = 0x02;
@@ -74,8 +75,14 @@ pub struct RawDump {
 }
 
 impl Section {
+    /// A string of the file; of one longer than any sensible name, the beginning. Many records
+    /// can share a string, so its length is not theirs.
     pub fn string(&self, bytes: &[u8], id: u64) -> Option<String> {
-        Some(modified_utf8(bytes.get(self.strings.get(&id)?.clone())?))
+        let text = bytes.get(self.strings.get(&id)?.clone())?;
+        if text.len() <= LONGEST_NAME {
+            return Some(modified_utf8(text));
+        }
+        Some(modified_utf8(&text[..LONGEST_NAME]) + "…")
     }
 
     pub fn frame(&self, bytes: &[u8], raw: &RawFrame) -> anthill_heap::Frame {
@@ -99,16 +106,30 @@ impl Section {
 
 /// Reads the outer records of the whole file.
 pub fn scan(path: &Path, bytes: &[u8]) -> Result<Vec<Section>, Error> {
-    let mut sections = Vec::new();
-    let mut position = 0;
-    loop {
-        let section = scan_section(path, bytes, position)?;
-        position = section.1;
-        sections.push(section.0);
-        if position >= bytes.len() {
-            return Ok(sections);
+    let (first, mut position) = scan_section(path, bytes, 0)?;
+    let mut sections = vec![first];
+    while position < bytes.len() {
+        match scan_section(path, bytes, position) {
+            Ok((section, end)) => {
+                position = end;
+                sections.push(section);
+            }
+            Err(error) => {
+                // What came before is still whole.
+                let what = format!("a further dump in the file cannot be read: {error}");
+                for section in &mut sections {
+                    section.note(
+                        MissingKind::Truncated,
+                        position,
+                        bytes.len() - position,
+                        &what,
+                    );
+                }
+                break;
+            }
         }
     }
+    Ok(sections)
 }
 
 fn scan_section(path: &Path, bytes: &[u8], start: usize) -> Result<(Section, usize), Error> {

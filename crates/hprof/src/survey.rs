@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::Error;
+use crate::read::id_at;
 use crate::subrecord::{Sub, parse};
 
 /// Spans are cut at this many bytes, so that the second pass can share them out.
@@ -80,7 +81,9 @@ pub fn survey<const ID: usize>(
     if !damaged.is_empty() {
         let lengths = lengths(&class_dumps);
         for segment in damaged {
-            survey.add(Part::read_strictly::<ID>(bytes, segment, &lengths));
+            survey.add(Part::read_strictly::<ID>(
+                bytes, segment, &lengths, progress,
+            )?);
         }
     }
     Ok(survey)
@@ -120,6 +123,8 @@ struct Part {
     roots: Vec<RawRoot>,
     without_address: u64,
     missing: Vec<Missing>,
+    /// How many addresses belong to finished spans.
+    counted: usize,
     /// Whether a sub-record does not make sense.
     damage: bool,
 }
@@ -149,7 +154,8 @@ impl Part {
         bytes: &[u8],
         segment: Range<usize>,
         lengths: &InstanceLengths,
-    ) -> Self {
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
         let mut part = Part::default();
         let bytes = &bytes[..segment.end];
         let mut position = segment.start;
@@ -165,7 +171,7 @@ impl Part {
                 part.end_span(span..position);
             }
             if position < segment.end {
-                let next = resync::<ID>(bytes, position + 1, lengths);
+                let next = resync::<ID>(bytes, position + 1, lengths, progress)?;
                 part.missing.push(Missing {
                     kind: MissingKind::Unreadable,
                     offset: Some(position as u64),
@@ -178,15 +184,13 @@ impl Part {
                 position = next;
             }
         }
-        part
+        Ok(part)
     }
 
     fn end_span(&mut self, bytes: Range<usize>) {
-        let before: usize = self.spans.iter().map(|span| span.objects).sum();
-        self.spans.push(Span {
-            bytes,
-            objects: self.addresses.len() - before,
-        });
+        let objects = self.addresses.len() - self.counted;
+        self.counted = self.addresses.len();
+        self.spans.push(Span { bytes, objects });
     }
 
     #[inline(always)]
@@ -239,28 +243,61 @@ fn sensible(sub: &Sub, lengths: &InstanceLengths) -> bool {
 }
 
 /// The next position where a chain of sub-records makes sense, or the end.
-fn resync<const ID: usize>(bytes: &[u8], from: usize, lengths: &InstanceLengths) -> usize {
-    let makes_sense = |mut position| {
-        let mut telling = false;
-        for _ in 0..CHAIN {
-            match parse::<ID>(bytes, position).filter(|(sub, _)| sensible(sub, lengths)) {
-                // Roots are so short that noise looks like them.
-                Some((sub, end)) => {
-                    telling |= matches!(
-                        sub,
-                        Sub::Instance { .. } | Sub::ObjectArray { .. } | Sub::Class { .. }
-                    );
-                    position = end;
-                }
-                None => return false,
-            }
-            if position == bytes.len() {
-                return telling;
-            }
+fn resync<const ID: usize>(
+    bytes: &[u8],
+    from: usize,
+    lengths: &InstanceLengths,
+    progress: &dyn Progress,
+) -> Result<usize, Error> {
+    for position in from..bytes.len() {
+        if position % (1 << 20) == 0 {
+            progress.check()?;
         }
-        telling
-    };
-    (from..bytes.len())
-        .find(|&position| makes_sense(position))
-        .unwrap_or(bytes.len())
+        if makes_sense::<ID>(bytes, position, lengths) {
+            return Ok(position);
+        }
+    }
+    Ok(bytes.len())
+}
+
+fn makes_sense<const ID: usize>(
+    bytes: &[u8],
+    mut position: usize,
+    lengths: &InstanceLengths,
+) -> bool {
+    let mut telling = false;
+    for _ in 0..CHAIN {
+        if is_unknown_class::<ID>(bytes, position, lengths) {
+            return false;
+        }
+        match parse::<ID>(bytes, position).filter(|(sub, _)| sensible(sub, lengths)) {
+            // Roots are so short that noise looks like them.
+            Some((sub, end)) => {
+                telling |= matches!(
+                    sub,
+                    Sub::Instance { .. } | Sub::ObjectArray { .. } | Sub::Class { .. }
+                );
+                position = end;
+            }
+            None => return false,
+        }
+        if position == bytes.len() {
+            break;
+        }
+    }
+    telling
+}
+
+/// Whether what looks like a class dump is none by its id: class dumps are long, and noise that
+/// looks like one is not worth reading.
+fn is_unknown_class<const ID: usize>(
+    bytes: &[u8],
+    position: usize,
+    lengths: &InstanceLengths,
+) -> bool {
+    const CLASS_DUMP: u8 = 0x20;
+    bytes.get(position) == Some(&CLASS_DUMP)
+        && bytes.len() - position > ID
+        && !lengths.is_empty()
+        && !lengths.contains_key(&id_at::<ID>(bytes, position + 1))
 }

@@ -235,6 +235,11 @@ impl Records {
 
     /// The text of a `java.lang.String`.
     pub fn string(&self, state: &HeapState, object: ObjectId) -> Option<String> {
+        self.text(state, object, usize::MAX)
+    }
+
+    /// The first `most` characters of a `java.lang.String`.
+    pub fn text(&self, state: &HeapState, object: ObjectId, most: usize) -> Option<String> {
         if state.class(object).name != "java.lang.String" {
             return None;
         }
@@ -264,14 +269,20 @@ impl Records {
         let size = element.size(0) as usize;
         let bytes = self.bytes().get(data..data + length as usize * size)?;
         match (element, field("coder")) {
-            (FieldType::Byte, Some(Value::Byte(1))) => Some(utf16(bytes, u16::from_le_bytes)),
-            (FieldType::Byte, _) => Some(bytes.iter().copied().map(char::from).collect()),
+            (FieldType::Byte, Some(Value::Byte(1))) => {
+                let most = most.min(bytes.len() / 2);
+                Some(utf16(&bytes[..most * 2], u16::from_le_bytes))
+            }
+            (FieldType::Byte, _) => {
+                Some(bytes.iter().take(most).copied().map(char::from).collect())
+            }
             (FieldType::Char, _) => {
                 // Before JDK 7 update 6, strings could share an array.
                 let start = int("offset").unwrap_or(0).min(length as usize);
                 let count = int("count")
                     .unwrap_or(length as usize)
-                    .min(length as usize - start);
+                    .min(length as usize - start)
+                    .min(most);
                 Some(utf16(
                     &bytes[start * 2..(start + count) * 2],
                     u16::from_be_bytes,
@@ -283,10 +294,11 @@ impl Records {
 
     /// The name of a `java.lang.Thread` object.
     pub fn thread_name(&self, state: &HeapState, thread: ObjectId) -> Option<String> {
+        const LONGEST: usize = 1024;
         let name = self.field_object(state, thread, "name")?;
-        self.string(state, name).or_else(|| {
+        self.text(state, name, LONGEST).or_else(|| {
             // JDK 8 and older keep it as char[].
-            let length = state.array_length(name)?;
+            let length = state.array_length(name)?.min(LONGEST as u32);
             let units =
                 self.elements(state, name, 0..length)
                     .into_iter()

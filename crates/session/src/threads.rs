@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use anthill_graph::{Graph, NodeId, gc_closure};
 use anthill_heap::{ObjectId, RootOrigin, Thread, Value};
+use rustc_hash::FxHashSet;
 
 use crate::{Error, Session};
 
 /// An object that a thread holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Local {
     pub object: ObjectId,
     pub origin: RootOrigin,
@@ -73,14 +74,16 @@ impl Session {
             .map(|&frame| (frame, Vec::new()))
             .collect();
         let mut other = Vec::new();
+        let mut seen = FxHashSet::default();
         for (frame, local) in held {
+            if !seen.insert((frame, local)) {
+                continue;
+            }
             let place = match frame.and_then(|frame| frames.get_mut(frame as usize)) {
                 Some((_, locals)) => locals,
                 None => &mut other,
             };
-            if !place.contains(&local) {
-                place.push(local);
-            }
+            place.push(local);
         }
         let status = self.thread_field(thread, "threadStatus");
         let daemon = self.thread_field(thread, "daemon");
