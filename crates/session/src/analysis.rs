@@ -1,16 +1,16 @@
 //! The analysis every question needs: dominators, retained sizes, and for each class, package
 //! and class loader how many objects it has and what they retain together.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use anthill_graph::{
-    DepthFirst, Dominators, Graph, GroupTotals, Membership, UNREACHABLE, retained_by_groups,
-    weakly_reachable,
+    DepthFirst, Dominators, Graph, GroupTotals, Membership, NodeId, UNREACHABLE,
+    retained_by_groups, weakly_reachable,
 };
-use anthill_heap::{Cancelled, Column, HeapState, ObjectId, Progress};
+use anthill_heap::{Cancelled, ClassKind, Column, HeapState, ObjectId, Progress};
 use anthill_hprof::index::{Index, IndexWriter};
 use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
 
 /// How classes are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,48 +43,106 @@ pub struct Analysis {
     pub weakly_reachable: GroupTotals,
 }
 
-/// The groups of a heap: classes first, then packages, then loaders.
+/// The groups of a heap: classes first, then packages, then loaders. To a loader belong the
+/// instances of its classes, their class objects and the loader itself: what a leaked loader is.
 pub struct Groups {
     classes: usize,
     pub packages: Vec<String>,
     pub loaders: Vec<Option<ObjectId>>,
-    /// By class: its groups, ascending.
-    of_class: Vec<Vec<u32>>,
+    /// By class: whether its objects are class objects or some are loaders, so that the class
+    /// alone does not tell the loader they belong to.
+    special: Vec<bool>,
+    /// By label, a class or a class and another loader than the class's own: its groups, ascending.
+    of_label: Vec<Vec<u32>>,
+    other_labels: FxHashMap<(u32, Option<ObjectId>), u32>,
 }
 
 impl Groups {
     pub fn new(state: &HeapState) -> Self {
         let classes = state.classes();
-        let number = |keys: Vec<_>| -> BTreeMap<_, u32> { keys.into_iter().zip(0..).collect() };
         let mut packages: Vec<String> = classes
             .iter()
             .map(|class| class.package().to_owned())
             .collect();
         packages.sort_unstable();
         packages.dedup();
-        let package_numbers = number(packages.clone());
         let mut loaders: Vec<Option<ObjectId>> = classes.iter().map(|class| class.loader).collect();
         loaders.sort_unstable();
         loaders.dedup();
-        let first_package = classes.len() as u32;
-        let first_loader = first_package + packages.len() as u32;
-        let of_class = (0..)
-            .zip(classes)
-            .map(|(id, class)| {
-                let loader = loaders.binary_search(&class.loader).unwrap_or_default() as u32;
-                vec![
-                    id,
-                    first_package + package_numbers[class.package()],
-                    first_loader + loader,
-                ]
-            })
-            .collect();
-        Groups {
+        let mut groups = Groups {
             classes: classes.len(),
             packages,
             loaders,
-            of_class,
+            special: classes
+                .iter()
+                .map(|class| class.kind == ClassKind::Mirror)
+                .collect(),
+            of_label: Vec::new(),
+            other_labels: FxHashMap::default(),
+        };
+        groups.of_label = (0..)
+            .zip(classes)
+            .map(|(id, class)| groups.of(state, id, class.loader))
+            .collect();
+        for loader in groups.loaders.clone().into_iter().flatten() {
+            let class = state.class_id(loader);
+            groups.special[class as usize] = true;
+            groups.add_label(state, class, Some(loader));
         }
+        for class in classes {
+            if let Some(mirror) = class.mirror {
+                groups.add_label(state, state.class_id(mirror), class.loader);
+            }
+        }
+        groups
+    }
+
+    /// The groups of a class and a loader.
+    fn of(&self, state: &HeapState, class: u32, loader: Option<ObjectId>) -> Vec<u32> {
+        let package = state.classes()[class as usize].package();
+        let package = self
+            .packages
+            .binary_search_by(|known| known.as_str().cmp(package))
+            .unwrap_or_default();
+        let loader = self.loaders.binary_search(&loader).unwrap_or_default();
+        let packages = self.classes + self.packages.len();
+        vec![
+            class,
+            (self.classes + package) as u32,
+            (packages + loader) as u32,
+        ]
+    }
+
+    fn add_label(&mut self, state: &HeapState, class: u32, loader: Option<ObjectId>) {
+        if !self.other_labels.contains_key(&(class, loader)) {
+            self.other_labels
+                .insert((class, loader), self.of_label.len() as u32);
+            self.of_label.push(self.of(state, class, loader));
+        }
+    }
+
+    /// The label of a node: its groups are those of all nodes with this label.
+    #[inline]
+    fn label(&self, graph: &Graph, node: NodeId) -> Option<u32> {
+        let class = graph.class(node)?;
+        if self.special[class as usize] {
+            Some(self.special_label(graph.state, node, class))
+        } else {
+            Some(class)
+        }
+    }
+
+    fn special_label(&self, state: &HeapState, node: NodeId, class: u32) -> u32 {
+        let in_heap = node < state.len();
+        let mirrored = in_heap.then(|| state.mirrored(node)).flatten();
+        let loader = match mirrored {
+            Some(mirrored) => state.classes()[mirrored as usize].loader,
+            None => Some(node),
+        };
+        self.other_labels
+            .get(&(class, loader))
+            .copied()
+            .unwrap_or(class)
     }
 
     fn len(&self) -> usize {
@@ -106,8 +164,8 @@ impl Analysis {
         let groups = Groups::new(graph.state);
         let mut search = DepthFirst::new(graph, progress)?;
         let membership = Membership {
-            label: |node| graph.class(node),
-            groups_of_label: &groups.of_class,
+            label: |node| groups.label(graph, node),
+            groups_of_label: &groups.of_label,
             groups: groups.len(),
         };
         let retained = retained_by_groups(graph, &mut search, &membership, progress)?;
@@ -182,22 +240,22 @@ fn rows(
     dominators: &Dominators,
     retained: &[GroupTotals],
 ) -> Vec<Row> {
-    let mut rows = vec![Row::default(); groups.len()];
+    let mut of_label = vec![Row::default(); groups.of_label.len()];
     let immediate: &[u32] = &dominators.immediate;
     for (node, size) in (0..graph.len()).zip(graph.sizes()) {
-        let Some(class) = graph.class(node) else {
+        let Some(label) = groups.label(graph, node) else {
             continue;
         };
         let unreachable = u64::from(immediate[node as usize] == UNREACHABLE);
-        let row = &mut rows[class as usize];
+        let row = &mut of_label[label as usize];
         row.objects += 1;
         row.shallow += size;
         row.unreachable_objects += unreachable;
         row.unreachable_shallow += unreachable * size;
     }
-    for (class, of_class) in groups.of_class.iter().enumerate() {
-        let of = rows[class];
-        for &group in of_class.iter().filter(|&&group| group as usize != class) {
+    let mut rows = vec![Row::default(); groups.len()];
+    for (of, groups) in of_label.iter().zip(&groups.of_label) {
+        for &group in groups {
             let row = &mut rows[group as usize];
             row.objects += of.objects;
             row.shallow += of.shallow;

@@ -1,8 +1,9 @@
 //! Where indexes are kept.
 
+use std::hash::BuildHasher;
 use std::path::{Path, PathBuf};
 
-use anthill_hprof::index::Identity;
+use rustc_hash::FxBuildHasher;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexFolder {
@@ -14,15 +15,18 @@ pub enum IndexFolder {
 }
 
 impl IndexFolder {
-    /// The folder for the indexes of one dump.
-    pub(crate) fn for_dump(&self, path: &Path, identity: Option<Identity>) -> Option<PathBuf> {
+    /// The folder for the indexes of the dump at `path`. Another dump under the same path takes
+    /// the place of the one before.
+    pub(crate) fn for_dump(&self, path: &Path) -> Option<PathBuf> {
         let base = match self {
             IndexFolder::Cache => user_cache()?.join("anthill"),
             IndexFolder::Folder(folder) => folder.clone(),
             IndexFolder::None => return None,
         };
         let name = path.file_name()?.to_string_lossy();
-        Some(base.join(format!("{name}-{:016x}", identity?.0 as u64)))
+        let place = std::fs::canonicalize(path).ok()?;
+        let place = FxBuildHasher.hash_one(&place);
+        Some(base.join(format!("{name}-{place:016x}")))
     }
 }
 

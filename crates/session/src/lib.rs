@@ -130,7 +130,13 @@ impl Session {
         let identity = Identity::of(path)
             .ok()
             .map(|identity| identity.with(&format!("{:?}", options.dump)));
-        let folder = options.index.for_dump(path, identity);
+        let folder = options
+            .index
+            .for_dump(path)
+            .map(|folder| match options.dump {
+                Some(number) => folder.join(format!("dump-{number}")),
+                None => folder,
+            });
         let index = folder
             .zip(identity)
             .map(|(folder, identity)| Place { folder, identity });

@@ -168,3 +168,60 @@ fn a_long_chain_needs_no_deep_stack() {
         .unwrap();
     assert_eq!(deepest, row.shallow, "the head retains the whole chain");
 }
+
+/// Every group against a walk of the heap without it.
+#[test]
+fn classes_packages_and_loaders_retain_what_dies_with_them() {
+    let Some(jdk) = Jdk::installed() else {
+        return anthill_testkit::skipped("groups", "no JDK was found");
+    };
+    let sample = Sample::start(jdk, "OrderTable", &["20", "50", "table"], &["-Xmx64m"]);
+    let session = session_of(&sample, DumpOptions::default());
+    let (state, graph) = (session.state(), session.graph());
+    let analysis = session.analysis().unwrap();
+    let check = |grouping: Grouping, group: usize, is_member: &dyn Fn(ObjectId) -> bool| {
+        let members: Vec<NodeId> = (0..state.len())
+            .filter(|&object| is_member(object))
+            .collect();
+        let row = analysis.rows(grouping)[group];
+        let shallow = members
+            .iter()
+            .map(|&object| graph.size(object))
+            .sum::<u64>();
+        assert_eq!(
+            (row.objects, row.shallow),
+            (members.len() as u64, shallow),
+            "{grouping:?} {group}"
+        );
+        let closure = gc_closure(&graph, &members);
+        let bytes = closure.iter().map(|object| graph.size(object)).sum::<u64>();
+        assert_eq!(
+            (row.retained_objects, row.retained),
+            (closure.count() as u64, bytes),
+            "{grouping:?} {group}"
+        );
+    };
+    for class in (0..state.classes().len()).step_by(13) {
+        check(Grouping::Class, class, &|object| {
+            state.class_id(object) as usize == class
+        });
+    }
+    for (group, package) in analysis.groups().packages.iter().enumerate() {
+        check(Grouping::Package, group, &|object| {
+            state.class(object).package() == package
+        });
+    }
+    let loaders = &analysis.groups().loaders;
+    assert!(loaders.len() > 1);
+    for (group, &loader) in loaders.iter().enumerate() {
+        check(
+            Grouping::Loader,
+            group,
+            &|object| match state.mirrored(object) {
+                Some(class) => state.classes()[class as usize].loader == loader,
+                None if loaders.contains(&Some(object)) => Some(object) == loader,
+                None => state.class(object).loader == loader,
+            },
+        );
+    }
+}
