@@ -17,8 +17,9 @@ use crate::source::{Source, SourceArguments};
 /// Show the dominator tree: which object alone keeps what alive
 ///
 /// Everything below an item would be freed with it. Siblings of the same class are shown as one item
-/// (`650 × HashMap$Node`), except those that retain much by themselves. Shares are of the reachable
-/// heap.
+/// (`650 × HashMap$Node`), except those that retain much by themselves; the item counts by what they
+/// retain together. A long chain of objects that each hold the next one, such as a linked list, is
+/// folded: its first object, how many follow, its last one. Shares are of the reachable heap.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -34,14 +35,14 @@ pub struct Arguments {
     /// The address of an object to start from [default: all that is reachable]
     #[arg(value_name = "OBJECT")]
     pub object: Option<String>,
-    /// How many levels
+    /// How many levels; at most 50 are shown
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub depth: usize,
     /// How many items below each item; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub limit: usize,
     /// Leave out items that retain less than this part of the top, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     pub least: f64,
 }
 
@@ -51,7 +52,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     if arguments.source.json {
         json::print(&mut out, source, "dominators", tree.json())
     } else {
-        tree.text(&mut out)?;
+        tree.text(arguments.depth, &mut out)?;
         Ok(out.flush()?)
     }
 }
@@ -82,8 +83,18 @@ pub struct JsonItem {
     /// Objects retained, those of the item included.
     objects: u64,
     pub retained: u64,
+    /// Whether the objects each hold the next one; otherwise they have the same parent.
+    #[serde(skip_serializing_if = "is_false")]
+    chain: bool,
     children: Vec<JsonItem>,
     omitted: JsonOmitted,
+    /// Objects below the last level.
+    deeper: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[derive(Serialize)]
@@ -147,10 +158,11 @@ impl<'a> Tree<'a> {
                 Some(class_name(session, node).to_owned()),
                 Some(hex(session.address(node))),
             ),
-            Member::Group(class) => {
+            Member::Group(class) | Member::Chain(Some(class)) => {
                 let class = &session.state().classes()[class as usize];
                 (Some(class.name.clone()), None)
             }
+            Member::Chain(None) => (None, None),
         };
         JsonItem {
             class,
@@ -159,6 +171,7 @@ impl<'a> Tree<'a> {
             members: item.count,
             objects: item.objects,
             retained: item.retained,
+            chain: matches!(item.member, Member::Chain(_)),
             children: item
                 .children
                 .iter()
@@ -168,6 +181,7 @@ impl<'a> Tree<'a> {
                 objects: item.omitted,
                 retained: item.omitted_retained,
             },
+            deeper: item.deeper,
         }
     }
 
@@ -179,10 +193,16 @@ impl<'a> Tree<'a> {
             Member::Group(class) => {
                 format!("{} × {}", count(item.count), self.names.unambiguous(class))
             }
+            Member::Chain(Some(class)) => format!(
+                "… {} × {} in a chain …",
+                count(item.count),
+                self.names.unambiguous(class)
+            ),
+            Member::Chain(None) => format!("… {} objects in a chain …", count(item.count)),
         }
     }
 
-    fn text(&self, out: &mut Out) -> Result<(), Failure> {
+    fn text(&self, depth: usize, out: &mut Out) -> Result<(), Failure> {
         let mut table = Table::new([
             ("retained", Align::Right),
             ("share", Align::Right),
@@ -190,9 +210,28 @@ impl<'a> Tree<'a> {
             ("dominator tree", Align::Left),
         ]);
         self.add(0, &mut Vec::new(), &mut table);
-        Ok(table.print(out)?)
+        table.print(out)?;
+        let deepest = TreeOptions::DEEPEST;
+        let mut cut = self.items.iter().filter(|item| item.deeper > 0);
+        if let Some(cut) = cut.next_back().filter(|_| depth > deepest) {
+            let below = self.items.iter().map(|item| item.deeper).sum();
+            out.remark(&format!(
+                "Not more than {deepest} levels are shown; below them are {}{}",
+                counted(below, "object", "objects"),
+                match cut.member {
+                    Member::Object(node) => format!(
+                        ", see `anthill dominators {} {}`",
+                        self.source.name,
+                        hex(self.source.session.address(node))
+                    ),
+                    _ => String::new(),
+                }
+            ))?;
+        }
+        Ok(())
     }
 
+    /// Recursion is as deep as the tree, and that is bounded.
     fn add(&self, index: usize, last: &mut Vec<bool>, table: &mut Table<4>) {
         let item = &self.items[index];
         table.row([
@@ -221,4 +260,12 @@ impl<'a> Tree<'a> {
             last.pop();
         }
     }
+}
+
+/// A part of something, in percent.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').parse().ok();
+    number
+        .filter(|percent| (0.0..=100.0).contains(percent))
+        .ok_or_else(|| "it must be a number from 0 to 100".to_owned())
 }

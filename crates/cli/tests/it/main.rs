@@ -1,6 +1,7 @@
 //! Runs the program itself on real dumps and compares what it prints with what the JVM, the sample
 //! programs and the expected files say.
 
+mod chain;
 mod demo;
 mod help;
 mod input;
