@@ -10,7 +10,7 @@ use crate::commands::{
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
 
-/// Who keeps these objects alive, and since when?
+/// Who keeps these objects alive?
 ///
 /// Anthill analyses heap dumps of the JVM (HPROF, also gzipped). Sizes are those of the JVM itself,
 /// retained sizes are exact, and what a file lacks is said.
@@ -50,7 +50,13 @@ pub enum DumpCommand {
 impl Command {
     pub fn run(&self) -> Result<(), Failure> {
         match self {
-            Command::OnDump(command) => command.show(&command.source().open()?),
+            Command::OnDump(command) => {
+                let source = command.source().open()?;
+                if !matches!(command, DumpCommand::Summary(_)) {
+                    source.warn_of_missing();
+                }
+                command.show(&source)
+            }
             Command::Demo(arguments) => demo::run(arguments),
             Command::Completions(arguments) => completions::run(arguments),
             Command::Man(arguments) => man::run(arguments),

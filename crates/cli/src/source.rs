@@ -92,7 +92,7 @@ impl SourceArguments {
         }
     }
 
-    /// Opens the dump and warns on standard error about what is wrong with it.
+    /// Opens the dump and says on standard error what the user should know about that.
     pub fn open(&self) -> Result<Source, Failure> {
         let options = Options {
             dump: self.dump,
@@ -107,7 +107,9 @@ impl SourceArguments {
             name: self.file.display().to_string(),
             bar,
         };
-        source.warn();
+        for note in source.session.notes() {
+            say(note);
+        }
         Ok(source)
     }
 }
@@ -121,10 +123,8 @@ pub struct Source {
 }
 
 impl Source {
-    fn warn(&self) {
-        for note in self.session.notes() {
-            say(note);
-        }
+    /// Says on standard error that something is missing from the file.
+    pub fn warn_of_missing(&self) {
         let missing = self.session.state().tables.missing.len() as u64;
         if missing > 0 {
             let (things, are) = match missing {
@@ -132,8 +132,10 @@ impl Source {
                 _ => ("things", "are"),
             };
             say(&format!(
-                "{} {things} {are} missing from this file; see `anthill summary`",
-                count(missing)
+                "{} {things} {are} missing from this file; `anthill summary {}` lists {}",
+                count(missing),
+                self.name,
+                if missing == 1 { "it" } else { "them" },
             ));
         }
     }

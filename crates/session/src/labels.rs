@@ -10,13 +10,16 @@ use crate::Session;
 /// Characters of a string that are shown.
 const SNIPPET: usize = 60;
 
+const THREAD: &str = "java.lang.Thread";
+const CLASS_LOADER: &str = "java.lang.ClassLoader";
+
 /// How an object is named: `java.lang.String "text" @ 0x7f00`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The class; for a class object `class` and the class it stands for, for an array with its
     /// length.
     pub what: String,
-    /// The text of a string, the name of a thread, the value in a box.
+    /// The text of a string, the name of a thread or class loader, the value in a box.
     pub detail: Option<String>,
     pub address: u64,
 }
@@ -92,18 +95,37 @@ impl Session {
             | "java.util.concurrent.atomic.AtomicLong" => {
                 Some(primitive(records.field(state, object, "value")?))
             }
-            _ if self.is_thread(object) => {
-                Some(quoted(&records.thread_name(state, object)?, SNIPPET))
-            }
-            _ => None,
+            _ => Some(quoted(&self.own_name(object)?, SNIPPET)),
         }
     }
 
-    fn is_thread(&self, object: ObjectId) -> bool {
-        let state = self.state();
-        state
+    /// The name that a thread or a class loader was given.
+    fn own_name(&self, object: ObjectId) -> Option<String> {
+        let (state, records) = (self.state(), self.records());
+        let mut classes = state
             .superclasses(state.class_id(object))
-            .any(|class| state.classes()[class as usize].name == "java.lang.Thread")
+            .map(|class| state.classes()[class as usize].name.as_str());
+        match classes.find(|&class| matches!(class, THREAD | CLASS_LOADER))? {
+            THREAD => records.thread_name(state, object),
+            _ => {
+                // A subclass may have a field of that name for something else.
+                let fields = records.fields(state, object).into_iter();
+                let name = fields
+                    .filter(|field| state.classes()[field.class as usize].name == CLASS_LOADER)
+                    .find(|field| field.name == "name")?;
+                match name.value {
+                    Value::Object(address) => {
+                        records.text(state, state.addresses.find(address)?, SNIPPET + 1)
+                    }
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// A class loader as results name it: `boot`, or the label of the object.
+    pub fn loader_name(&self, loader: Option<ObjectId>) -> String {
+        loader.map_or("boot".to_owned(), |loader| self.label(loader).to_string())
     }
 
     /// How `from` holds `to` by an edge of that kind, as one reads it in the source: `field`,

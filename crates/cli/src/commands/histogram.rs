@@ -1,8 +1,10 @@
 //! `anthill histogram`: objects, shallow and retained bytes by class, package or class loader.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::io::Write;
 
+use anthill_heap::{Class, ClassId, ClassKind, FieldType, ObjectId};
 use anthill_session::{Grouping, Row};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -17,8 +19,9 @@ use crate::source::{Source, SourceArguments};
 
 /// Count objects and bytes by class, package or class loader
 ///
-/// Objects and shallow bytes count everything in the dump, as `jcmd GC.class_histogram` does.
-/// Retained is what would be freed if all objects of the row were gone; it is exact, and since rows
+/// Objects and shallow bytes count everything in the dump, as `jcmd GC.class_histogram` does; with
+/// class data sharing, HotSpot's histogram also has archived java.lang.Class objects that are not in
+/// the dump. Retained is what would be freed if all objects of the row were gone; it is exact, and since rows
 /// can keep the same objects alive through each other, it does not add up. Shares are of the
 /// reachable heap.
 #[derive(Args)]
@@ -92,10 +95,20 @@ struct Histogram {
 
 struct GroupName {
     name: String,
-    /// By class: its loader.
+    class: Option<ClassId>,
+    /// Of a class that is shown: its loader, where that is needed.
     loader: Option<String>,
-    /// The name as it is shown where names alone are ambiguous.
-    shown: String,
+    /// What people read instead of the name.
+    shown: Option<&'static str>,
+}
+
+impl GroupName {
+    fn shown(&self) -> String {
+        match (&self.loader, self.shown) {
+            (Some(loader), _) => format!("{} (loader {loader})", self.name),
+            (None, shown) => shown.unwrap_or(&self.name).to_owned(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -179,6 +192,7 @@ impl Histogram {
         sort(&mut rows, arguments.sort);
         let for_program = arguments.source.json || arguments.csv;
         let shown = super::row_limit(arguments.limit, for_program).min(rows.len());
+        name_loaders(source, &mut rows[..shown], for_program);
         let total = match &arguments.filter {
             None => visible(analysis.total()),
             Some(_) => rows.iter().fold(Row::default(), |sum, (_, row)| Row {
@@ -269,7 +283,7 @@ impl Histogram {
                 bytes(row.shallow),
                 bytes(row.retained),
                 share(row.retained, self.reachable),
-                group.shown.clone(),
+                group.shown(),
             ]);
         }
         let omitted = &self.rows[self.shown..];
@@ -289,19 +303,26 @@ impl Histogram {
                 ),
             ]);
         }
+        let of_class = match self.by {
+            By::Class => " with instances",
+            _ => "",
+        };
         let together = |text: String| if self.complete { text } else { String::new() };
         table.total([
             count(self.total.objects),
             bytes(self.total.shallow),
             together(bytes(self.total.retained)),
             together(share(self.total.retained, self.reachable)),
-            format!("total of {}", counted(self.rows.len() as u64, one, many)),
+            format!(
+                "total of {}{of_class}",
+                counted(self.rows.len() as u64, one, many)
+            ),
         ]);
         table.print(out)?;
         if self.total.unreachable_objects > 0 {
             out.remark(&format!(
-                "{} ({}) of these objects are unreachable",
-                count(self.total.unreachable_objects),
+                "{} ({}) of these are unreachable; they count in objects and shallow, not in retained.",
+                counted(self.total.unreachable_objects, "object", "objects"),
                 bytes(self.total.unreachable_shallow),
             ))?;
         }
@@ -332,44 +353,71 @@ fn reachable(row: Row) -> Row {
 /// The names of all groups, in the order of the analysis.
 fn group_names(source: &Source, by: By) -> Result<Vec<GroupName>, Failure> {
     let state = source.session.state();
-    let names = ClassNames::new(state);
-    let plain = |name: &str, shown: &str| GroupName {
+    let plain = |name: &str| GroupName {
         name: name.to_owned(),
+        class: None,
         loader: None,
-        shown: shown.to_owned(),
+        shown: None,
     };
-    let groups = source.session.analysis()?.groups();
+    let analysis = source.session.analysis()?;
+    let groups = analysis.groups();
+    let is_primitive_array = |class: &Class| match class.kind {
+        ClassKind::Array(element) => element != FieldType::Object,
+        _ => false,
+    };
+    let mut classes = state.classes().iter().zip(analysis.rows(Grouping::Class));
+    let unnamed = if classes.any(|(class, row)| {
+        row.objects > 0 && class.package().is_empty() && !is_primitive_array(class)
+    }) {
+        "(unnamed package and arrays of primitives)"
+    } else {
+        "(arrays of primitives)"
+    };
     Ok(match by {
         By::Class => (0..)
             .zip(state.classes())
             .map(|(id, class)| GroupName {
-                name: class.name.clone(),
-                loader: Some(names.loader(class.loader)),
-                shown: names.unambiguous(id),
+                class: Some(id),
+                ..plain(&class.name)
             })
             .collect(),
         By::Package => groups
             .packages
             .iter()
-            .map(|package| match package.as_str() {
-                "" => plain("", "(unnamed package and arrays of primitives)"),
-                package => plain(package, package),
+            .map(|package| GroupName {
+                shown: package.is_empty().then_some(unnamed),
+                ..plain(package)
             })
             .collect(),
         By::Loader => groups
             .loaders
             .iter()
-            .map(|&loader| {
-                let name = names.loader(loader);
-                plain(&name, &name)
-            })
+            .map(|&loader| plain(&source.session.loader_name(loader)))
             .collect(),
     })
 }
 
+/// Names the loaders of classes: for programs always, for people where the name of the class is
+/// ambiguous. The names are in the file, which need not be read for anything else.
+fn name_loaders(source: &Source, rows: &mut [(GroupName, Row)], for_program: bool) {
+    let state = source.session.state();
+    let ambiguous = ClassNames::new(state);
+    let mut known: HashMap<Option<ObjectId>, String> = HashMap::new();
+    for (group, _) in rows {
+        let Some(id) = group.class else { continue };
+        if for_program || ambiguous.unambiguous(id) != group.name {
+            let loader = state.classes()[id as usize].loader;
+            let name = known
+                .entry(loader)
+                .or_insert_with(|| source.session.loader_name(loader));
+            group.loader = Some(name.clone());
+        }
+    }
+}
+
 fn sort(rows: &mut [(GroupName, Row)], by: Sort) {
     // Names decide between equals, so that the order is always the same.
-    rows.sort_by(|(a, _), (b, _)| (&a.name, &a.loader).cmp(&(&b.name, &b.loader)));
+    rows.sort_by(|(a, _), (b, _)| (&a.name, a.class).cmp(&(&b.name, b.class)));
     let key = |row: &Row| match by {
         Sort::Retained => row.retained,
         Sort::Shallow => row.shallow,

@@ -4,15 +4,15 @@ use std::io::Write;
 
 use anthill_heap::{ObjectId, StaticField, Value};
 use anthill_hprof::FieldValue;
-use anthill_session::{Analysis, RootsByObject, primitive, quoted};
+use anthill_session::{Analysis, Grouping, RootsByObject, primitive, quoted};
 use clap::Args;
 use serde::Serialize;
 
 use crate::commands::paths::RootName;
 use crate::failure::Failure;
-use crate::names::{ClassNames, ObjectName, object_at};
+use crate::names::{ObjectName, object_at};
 use crate::output::table::{Align, Table};
-use crate::output::units::{bytes, count, hex};
+use crate::output::units::{bytes, count, counted, hex};
 use crate::output::{Out, json};
 use crate::source::{Source, SourceArguments};
 
@@ -54,7 +54,11 @@ struct Details {
     class: String,
     address: String,
     label: String,
+    /// Of the class.
     loader: String,
+    /// Of a class object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stands_for: Option<StandsFor>,
     shallow: u64,
     retained: u64,
     reachable: bool,
@@ -69,6 +73,52 @@ struct Details {
     #[serde(skip_serializing_if = "Option::is_none")]
     elements: Option<List<ElementRow>>,
     referrers: List<ReferrerRow>,
+}
+
+/// The class that a class object stands for.
+#[derive(Serialize)]
+struct StandsFor {
+    class: String,
+    loader: String,
+    superclass: Option<String>,
+    /// Objects of this class itself, and their bytes.
+    instances: u64,
+    instances_shallow: u64,
+}
+
+impl StandsFor {
+    fn new(source: &Source, analysis: &Analysis, object: ObjectId) -> Option<Self> {
+        let session = &source.session;
+        let classes = session.state().classes();
+        let id = session.state().mirrored(object)?;
+        let class = &classes[id as usize];
+        let instances = &analysis.rows(Grouping::Class)[id as usize];
+        Some(StandsFor {
+            class: class.name.clone(),
+            loader: session.loader_name(class.loader),
+            superclass: class
+                .super_class
+                .map(|superclass| classes[superclass as usize].name.clone()),
+            instances: instances.objects,
+            instances_shallow: instances.shallow,
+        })
+    }
+
+    fn text(&self, out: &mut Out) -> Result<(), Failure> {
+        let superclass = self.superclass.as_deref().map_or_else(
+            || "no superclass".to_owned(),
+            |name| format!("superclass {name}"),
+        );
+        out.line(format!(
+            "  the class object of {}: {superclass}, loader {}",
+            self.class, self.loader
+        ))?;
+        let instances = counted(self.instances, "instance", "instances");
+        Ok(out.line(match self.instances {
+            0 => "  no instances".to_owned(),
+            _ => format!("  {instances}, {}", bytes(self.instances_shallow)),
+        })?)
+    }
 }
 
 /// The first few of something.
@@ -153,7 +203,8 @@ impl Details {
             class: class.name.clone(),
             address: hex(session.address(object)),
             label: session.label(object).to_string(),
-            loader: ClassNames::new(state).loader(class.loader),
+            loader: session.loader_name(class.loader),
+            stands_for: StandsFor::new(source, analysis, object),
             shallow: graph.size(object),
             retained: analysis.dominators.retained[object as usize],
             reachable: analysis.dominators.is_reachable(object),
@@ -242,7 +293,10 @@ impl Details {
             bytes(self.shallow),
             bytes(self.retained),
         ))?;
-        out.line(format!("  class {}, loader {}", self.class, self.loader))?;
+        match &self.stands_for {
+            Some(class) => class.text(out)?,
+            None => out.line(format!("  class {}, loader {}", self.class, self.loader))?,
+        }
         for root in &self.roots {
             out.line(format!("  GC root: {}", root.label))?;
         }

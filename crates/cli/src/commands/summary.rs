@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use anthill_heap::{RootKind, RootOrigin};
-use anthill_session::{Grouping, Row};
+use anthill_heap::{HeapState, RootKind, RootOrigin, Strength};
+use anthill_session::{Analysis, Grouping, Row};
 use clap::Args;
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::commands::dominators::{JsonItem, largest};
 use crate::failure::Failure;
 use crate::names::ClassNames;
 use crate::output::table::{Align, Table};
-use crate::output::units::{bytes, count, counted, date, share};
+use crate::output::units::{bytes, count, counted, date, separated, share};
 use crate::output::{Out, json};
 use crate::source::{Source, SourceArguments};
 
@@ -52,6 +52,8 @@ struct Summary {
     timestamp: u64,
     id_size: u8,
     file_bytes: u64,
+    /// Bytes of the file as it is on the disk.
+    packed_bytes: Option<u64>,
     dump: usize,
     dumps: usize,
     objects: u64,
@@ -59,6 +61,7 @@ struct Summary {
     reachable: Totals,
     unreachable: Unreachable,
     classes: u64,
+    classes_with_instances: u64,
     loaders: u64,
     threads: u64,
     roots: Vec<Roots>,
@@ -82,6 +85,8 @@ struct Unreachable {
     weakly_reachable: Totals,
     /// Nothing in the file leads to them.
     garbage: Totals,
+    /// How many wait to be finalized; what only they lead to is not counted.
+    finalizable: u64,
 }
 
 #[derive(Serialize)]
@@ -94,6 +99,8 @@ struct Roots {
 #[derive(Serialize)]
 struct Index {
     used: bool,
+    /// Whether the next opening finds it.
+    kept: bool,
     folder: Option<String>,
 }
 
@@ -131,6 +138,10 @@ impl Summary {
             timestamp: info.timestamp,
             id_size: info.id_size,
             file_bytes: info.bytes,
+            packed_bytes: std::fs::metadata(session.path())
+                .ok()
+                .map(|file| file.len())
+                .filter(|&packed| packed != info.bytes),
             dump: info.dump,
             dumps: info.dumps,
             objects: total.objects,
@@ -146,13 +157,20 @@ impl Summary {
                     objects: unreachable.objects - weakly_reachable.objects,
                     shallow: unreachable.shallow - weakly_reachable.shallow,
                 },
+                finalizable: finalizable(state, analysis),
             },
             classes: state.classes().len() as u64,
+            classes_with_instances: analysis
+                .rows(Grouping::Class)
+                .iter()
+                .filter(|row| row.objects > 0)
+                .count() as u64,
             loaders: analysis.groups().loaders.len() as u64,
             threads: state.tables.threads.len() as u64,
             roots: roots(source),
             index: Index {
                 used: session.from_index(),
+                kept: session.index_folder().is_some() && session.notes().is_empty(),
                 folder: session
                     .index_folder()
                     .map(|path| path.display().to_string()),
@@ -179,8 +197,11 @@ impl Summary {
         } else {
             String::new()
         };
+        let packed = self.packed_bytes.map_or(String::new(), |packed| {
+            format!(" unpacked from a file of {}", bytes(packed))
+        });
         out.line(format!(
-            "  {}, {}, {}-byte ids, taken {}{dumps}",
+            "  {}, {}{packed}, {}-byte ids, taken {}{dumps}",
             self.format,
             bytes(self.file_bytes),
             self.id_size,
@@ -191,30 +212,33 @@ impl Summary {
         let index = match (&self.index.folder, self.index.used) {
             (None, _) => "no index used or kept".to_owned(),
             (Some(folder), true) => format!("opened from the index in {folder}"),
-            (Some(folder), false) => format!("read in full; index in {folder}"),
+            (Some(folder), false) if self.index.kept => format!("index kept in {folder}"),
+            (Some(folder), false) => format!("the index could not be kept in {folder}"),
         };
         out.line(format!("  {index}"))?;
-        out.blank()?;
-        self.totals().print(out)?;
-        out.blank()?;
-        out.line(format!(
-            "{} of {}, {}",
-            counted(self.classes, "class", "classes"),
-            counted(self.loaders, "class loader", "class loaders"),
-            counted(self.threads, "thread", "threads"),
-        ))?;
-        out.blank()?;
-        self.root_table().print(out)?;
         if !state.tables.missing.is_empty() {
             out.blank()?;
             out.heading("Missing from this file")?;
             for missing in &state.tables.missing {
-                let place = missing
-                    .offset
-                    .map_or(String::new(), |offset| format!("at offset {offset}: "));
-                out.line(format!("  {place}{}", missing.what))?;
+                let place = missing.offset.map_or(String::new(), |offset| {
+                    format!("at offset {}: ", count(offset))
+                });
+                out.line(format!("  {place}{}", separated(&missing.what)))?;
             }
         }
+        out.blank()?;
+        self.totals().print(out)?;
+        out.blank()?;
+        self.hints(source, out)?;
+        out.line(format!(
+            "{} loaded by {}, {} of them with instances; {}",
+            counted(self.classes, "class", "classes"),
+            counted(self.loaders, "class loader", "class loaders"),
+            count(self.classes_with_instances),
+            counted(self.threads, "thread", "threads"),
+        ))?;
+        out.blank()?;
+        self.root_table().print(out)?;
         if !self.assumed.is_empty() {
             out.blank()?;
             out.heading("Sizes that the file does not tell and that were assumed")?;
@@ -233,6 +257,34 @@ impl Summary {
         self.top_table("objects that keep most alive", dominators)
             .print(out)?;
         Ok(out.flush()?)
+    }
+
+    /// How to see more of what is not reachable.
+    fn hints(&self, source: &Source, out: &mut Out) -> Result<(), Failure> {
+        let Unreachable {
+            weakly_reachable,
+            finalizable,
+            ..
+        } = &self.unreachable;
+        if *finalizable > 0 {
+            let objects = counted(*finalizable, "object waits", "objects wait");
+            out.line(format!(
+                "{objects} to be finalized; with --keep soft,finalizer {} as alive",
+                if *finalizable == 1 {
+                    "it counts"
+                } else {
+                    "they count"
+                },
+            ))?;
+        }
+        let convention = source.session.convention();
+        if weakly_reachable.objects > *finalizable && !convention.weak {
+            out.line("--keep soft,weak,phantom counts what only such references lead to as alive")?;
+        }
+        if *finalizable > 0 || weakly_reachable.objects > 0 {
+            out.blank()?;
+        }
+        Ok(())
     }
 
     fn totals(&self) -> Table<3> {
@@ -268,7 +320,7 @@ impl Summary {
         let mut table = Table::new([
             ("GC roots", Align::Right),
             ("kind", Align::Left),
-            ("in the file", Align::Left),
+            ("named in the dump as", Align::Left),
         ]);
         for roots in &self.roots {
             table.row([
@@ -290,7 +342,7 @@ impl Summary {
             ("share", Align::Right),
             (title, Align::Left),
         ]);
-        for (retained, name) in rows {
+        for (retained, name) in rows.filter(|row| row.0 > 0) {
             table.row([
                 bytes(retained),
                 share(retained, self.reachable.shallow),
@@ -316,6 +368,22 @@ fn top_classes(source: &Source, rows: &[Row]) -> Vec<TopClass> {
         }
     })
     .collect()
+}
+
+/// How many objects only their finalizer leads to.
+fn finalizable(state: &HeapState, analysis: &Analysis) -> u64 {
+    let columns = &state.columns;
+    let finalizers = columns
+        .referrers_by_referent
+        .iter()
+        .zip(columns.referents.iter());
+    finalizers
+        .filter(|&(&from, &to)| {
+            state.class(from).reference == Some(Strength::Finalizer)
+                && analysis.dominators.is_reachable(from)
+                && !analysis.dominators.is_reachable(to)
+        })
+        .count() as u64
 }
 
 fn roots(source: &Source) -> Vec<Roots> {

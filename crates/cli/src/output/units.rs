@@ -8,8 +8,8 @@ pub fn bytes(bytes: u64) -> String {
     }
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
-    // What would be shown as 1024.0 is 1.0 of the next unit.
-    while value >= 1023.95 && unit + 1 < UNITS.len() {
+    // Never more than three digits: 1000 KB are 1.0 MB.
+    while value >= 999.95 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
     }
@@ -27,6 +27,20 @@ pub fn count(count: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A sentence whose large numbers get thousands separators.
+pub fn separated(sentence: &str) -> String {
+    let digits = |word: &str| word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let words = sentence.split(' ').map(|word| {
+        // Punctuation around the number stays.
+        let number = word.trim_matches(['(', ')', ',', ':', ';', '.']);
+        match number.parse() {
+            Ok(value) if digits(number) => word.replace(number, &count(value)),
+            _ => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// A share in percent: `12.3%`.
@@ -84,6 +98,8 @@ mod tests {
             (1023, "1023 B"),
             (1024, "1.0 KB"),
             (426_980_147, "407.2 MB"),
+            (999 << 10, "999.0 KB"),
+            (1000 << 10, "1.0 MB"),
             ((1 << 20) - 1, "1.0 MB"),
             (1 << 40, "1.0 TB"),
             (u64::MAX, "16.0 EB"),
@@ -102,6 +118,14 @@ mod tests {
         ] {
             assert_eq!(count(number), shown);
         }
+    }
+
+    #[test]
+    fn numbers_in_sentences_have_separators() {
+        assert_eq!(
+            separated("1234567 bytes (at 0x12345, 4096) of C1234 are 12."),
+            "1,234,567 bytes (at 0x12345, 4,096) of C1234 are 12."
+        );
     }
 
     #[test]

@@ -45,17 +45,17 @@ fn a_truncated_dump_is_analysed_and_says_so() {
     let ran = run(&["histogram", path, "--limit", "3"]);
     assert_eq!(ran.code, 0);
     assert!(
-        ran.err
-            .contains("missing from this file; see `anthill summary`"),
+        ran.err.contains(&format!(
+            "missing from this file; `anthill summary {path}` lists"
+        )),
         "{}",
         ran.err
     );
     let summary = run(&["summary", path]);
-    assert!(
-        summary.out.contains("Missing from this file"),
-        "{}",
-        summary.out
-    );
+    assert_eq!(summary.err, "");
+    // Whoever reads the numbers must know first.
+    let place = |text: &str| summary.out.find(text).expect(text);
+    assert!(place("Missing from this file") < place("in the dump"));
     let Ran { out, .. } = run(&["summary", path, "--json"]);
     let result: serde_json::Value = serde_json::from_str(&out).unwrap();
     let missing = result["missing"].as_array().unwrap();
@@ -63,6 +63,23 @@ fn a_truncated_dump_is_analysed_and_says_so() {
         missing.iter().any(|missing| missing["kind"] == "truncated"),
         "{missing:?}"
     );
+}
+
+#[test]
+fn an_index_that_cannot_be_kept_is_not_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().to_str().unwrap();
+    let summary = run(&["summary", DEMO, "--index", kept]).out;
+    assert!(summary.contains("  index kept in "), "{summary}");
+    let summary = run(&["summary", DEMO, "--index", kept]).out;
+    assert!(summary.contains("  opened from the index in "), "{summary}");
+    let Ran { code, out, err } = run(&["summary", DEMO, "--index", "/dev/null/nowhere"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("  the index could not be kept in /dev/null/"),
+        "{out}"
+    );
+    assert!(err.contains("the index could not be kept"), "{err}");
 }
 
 #[test]

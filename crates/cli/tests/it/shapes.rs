@@ -77,6 +77,36 @@ fn shadowed_fields_name_the_class_that_declares_them() {
 }
 
 #[test]
+fn a_class_object_shows_the_class_it_stands_for() {
+    let Some(fixture) = fixture() else { return };
+    let class = "anthill.samples.Shapes$Held";
+    let classes = ["objects", &fixture.dump, "--class", "java.lang.Class"];
+    let classes = print(&[&classes[..], &["--limit", "0"]].concat());
+    let line = classes
+        .lines()
+        .find(|line| line.ends_with(&format!(" class {class}")));
+    let address = line.unwrap().split(' ').next().unwrap();
+    let stands_for = &json(&["object", &fixture.dump, address])["stands_for"];
+    assert_eq!(stands_for["class"], class);
+    assert_eq!(stands_for["superclass"], "java.lang.Object");
+    // What ClassLoader.getName says of the loader of applications.
+    let loader = stands_for["loader"].as_str().unwrap();
+    assert!(
+        loader.starts_with("jdk.internal.loader.ClassLoaders$AppClassLoader \"app\" @ 0x"),
+        "{loader}"
+    );
+    let said = &fixture.truth["Held instances"];
+    assert_eq!(stands_for["instances"].to_string(), *said);
+    let text = print(&["object", &fixture.dump, address]);
+    assert!(
+        text.contains(&format!("  {said} instances, ")) && text.contains(loader),
+        "{text}"
+    );
+    let loaders = print(&["histogram", &fixture.dump, "--by", "loader"]);
+    assert!(loaders.contains(loader), "{loaders}");
+}
+
+#[test]
 fn a_thread_shows_what_its_frames_hold() {
     let Some(fixture) = fixture() else { return };
     let truth = &fixture.truth;
