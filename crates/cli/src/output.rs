@@ -2,6 +2,7 @@
 
 pub mod csv;
 pub mod json;
+pub mod shell;
 pub mod table;
 pub mod tree;
 pub mod units;

@@ -1,12 +1,18 @@
 //! Shortest paths from the roots to many objects, merged: steps through the same field to objects
-//! of the same class are one branch, so that a million paths become a handful.
+//! of the same class are one branch, so that a million paths become a handful. Only what repeats
+//! at once is folded: every branch is a way that exists.
 
-use anthill_graph::{EdgeKind, Graph, NodeId, Paths};
-use anthill_heap::{BitSet, ClassId, ClassKind, ObjectId, Root, RootOrigin};
+mod folding;
+
+use std::cmp::Reverse;
+
+use anthill_graph::{EdgeKind, Graph, NodeId, Paths, gc_closure};
+use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId, Root, RootOrigin};
 use rustc_hash::FxHashMap;
 
+use self::folding::{Folding, NONE, Step};
 use crate::labels::edge_kind;
-use crate::{Analysis, Error, Session};
+use crate::{Analysis, Error, Grouping, Session};
 
 /// What the objects of a branch are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,16 +32,16 @@ pub struct Branch {
     pub class: BranchClass,
     /// Distinct objects that were merged into this branch.
     pub merged: u64,
-    /// Whether paths stay in the branch for more than a step: objects that hold others of their
-    /// own class, as in a linked list, or a longer loop of classes.
-    pub repeats: bool,
+    /// How objects of the branch hold others of the branch, as in a linked list; mostly nothing.
+    pub through: Vec<String>,
+    /// How many steps, up from this one, paths go several times in a row; mostly nothing.
+    pub periods: Vec<usize>,
     /// Targets that end here.
     pub here: u64,
     /// Targets that end here or below.
     pub targets: u64,
-    /// What these targets retain by themselves. One that another one of them dominates is not
-    /// counted again.
-    pub retained: u64,
+    /// Bytes of these targets and of what they dominate; see [`MergedPaths::held`].
+    pub held: u64,
     /// Indices of branches.
     pub children: Vec<usize>,
     /// One of the objects.
@@ -46,24 +52,28 @@ pub struct MergedPaths {
     pub branches: Vec<Branch>,
     /// The branches that start at roots.
     pub tops: Vec<usize>,
-    /// Targets with a path, and what they retain by themselves.
+    /// Targets with a path.
     pub targets: u64,
-    pub retained: u64,
+    /// What each target retains, added up; one that another target dominates is not counted
+    /// again. What only several targets keep alive together is not in it.
+    pub held: u64,
+    /// Targets that are also held by an object other than the one before them on their path,
+    /// and reached without that one.
+    pub other_holders: u64,
     /// Targets that no root leads to.
-    pub unreachable: u64,
+    pub unreachable: Vec<NodeId>,
 }
 
 impl Session {
-    /// The merged shortest paths to all `targets`. Branches with more targets come first.
+    /// The merged shortest paths to all `targets`. Branches that hold more bytes come first.
     pub fn merged_paths(&self, targets: &[NodeId]) -> Result<MergedPaths, Error> {
         let analysis = self.analysis()?;
+        let dominators = &analysis.dominators;
         let graph = self.graph();
-        let reachable: Vec<NodeId> = targets
+        let (reachable, unreachable): (Vec<NodeId>, Vec<NodeId>) = targets
             .iter()
-            .copied()
-            .filter(|&node| analysis.dominators.is_reachable(node))
-            .collect();
-        let retained = retained_alone(&graph, analysis, &reachable);
+            .partition(|&&node| dominators.is_reachable(node));
+        let held = retained_alone(&graph, analysis, &reachable);
         self.records().open()?;
         let paths = Paths::search(&graph, &reachable, self.progress())?;
         let mut merger = Merger {
@@ -71,26 +81,45 @@ impl Session {
             graph: &graph,
             roots: RootsByObject::new(self),
             names: Names::default(),
+            fields: FxHashMap::default(),
             branch_of: vec![NONE; graph.len() as usize],
-            by_key: FxHashMap::default(),
-            branches: Vec::new(),
-            parents: Vec::new(),
-            vias: Vec::new(),
+            folding: Folding::default(),
+            tallies: Vec::new(),
         };
         self.progress()
             .stage("merging paths", reachable.len() as u64);
-        for (count, (&target, retained)) in reachable.iter().zip(retained).enumerate() {
+        let mut other_holders = 0;
+        for (count, (&target, held)) in reachable.iter().zip(held).enumerate() {
             if count % (1 << 14) == 0 {
                 self.progress().check()?;
                 self.progress().advance(1 << 14);
             }
             if let Some(branch) = merger.branch(&paths, target) {
-                let branch = &mut merger.branches[branch as usize];
-                branch.here += 1;
-                branch.retained += retained;
+                let tally = &mut merger.tallies[branch as usize];
+                tally.here += 1;
+                tally.held += held;
+            }
+            if let Some(Some(before)) = paths.before(target) {
+                other_holders += u64::from(dominators.immediate[target as usize] != before);
             }
         }
-        Ok(merger.finish(targets.len() - reachable.len()))
+        let mut merged = merger.finish();
+        merged.other_holders = other_holders;
+        merged.unreachable = unreachable;
+        Ok(merged)
+    }
+
+    /// What would be freed if all objects of these classes were gone, exactly. `objects` are
+    /// all of them.
+    pub fn retained_by(&self, classes: &[ClassId], objects: &[NodeId]) -> Result<u64, Error> {
+        if let [class] = classes {
+            return Ok(self.analysis()?.rows(Grouping::Class)[*class as usize].retained);
+        }
+        self.progress().stage("adding up what is retained", 0);
+        let graph = self.graph();
+        let closure = gc_closure(&graph, objects);
+        let nodes = (0..graph.len()).filter(|&node| closure.contains(node));
+        Ok(nodes.map(|node| graph.size(node)).sum())
     }
 }
 
@@ -127,25 +156,36 @@ fn retained_alone(graph: &Graph, analysis: &Analysis, targets: &[NodeId]) -> Vec
         .collect()
 }
 
-const NONE: u32 = u32::MAX;
-
 /// Texts that occur often, by number.
 #[derive(Default)]
 struct Names {
     numbers: FxHashMap<String, u32>,
+    texts: Vec<String>,
 }
 
 impl Names {
-    fn number(&mut self, name: &str) -> u32 {
-        match self.numbers.get(name) {
-            Some(&number) => number,
-            None => {
-                let number = self.numbers.len() as u32;
-                self.numbers.insert(name.to_owned(), number);
-                number
-            }
+    fn number(&mut self, name: String) -> u32 {
+        if let Some(&number) = self.numbers.get(&name) {
+            return number;
         }
+        let number = self.texts.len() as u32;
+        self.texts.push(name.clone());
+        self.numbers.insert(name, number);
+        number
     }
+
+    fn texts(&self, numbers: &[u32]) -> Vec<String> {
+        let text = |&number: &u32| self.texts[number as usize].clone();
+        numbers.iter().map(text).collect()
+    }
+}
+
+/// What is counted by branch.
+struct Tally {
+    merged: u64,
+    here: u64,
+    held: u64,
+    example: NodeId,
 }
 
 struct Merger<'a> {
@@ -153,15 +193,12 @@ struct Merger<'a> {
     graph: &'a Graph<'a>,
     roots: RootsByObject<'a>,
     names: Names,
+    /// Class and position among the references of an object without nulls → name of the field.
+    fields: FxHashMap<(ClassId, usize), u32>,
     /// By node: the branch it was merged into.
     branch_of: Vec<u32>,
-    /// Branch above, name of the step, class → branch.
-    by_key: FxHashMap<(u32, u32, BranchClass), u32>,
-    branches: Vec<Branch>,
-    /// By branch: the one above, or [`NONE`].
-    parents: Vec<u32>,
-    /// By branch: the number of its `via`.
-    vias: Vec<u32>,
+    folding: Folding,
+    tallies: Vec<Tally>,
 }
 
 impl Merger<'_> {
@@ -191,52 +228,21 @@ impl Merger<'_> {
     /// The branch of `node`, whose predecessor is `before` in the branch `above`.
     fn step(&mut self, above: u32, before: Option<NodeId>, node: NodeId) -> u32 {
         let class = self.class(node);
-        let same_class = above != NONE && self.branches[above as usize].class == class;
-        if same_class && before.is_some() && !matches!(class, BranchClass::ClassObject(_)) {
-            self.branches[above as usize].merged += 1;
-            self.branches[above as usize].repeats = true;
-            return above;
-        }
         let via = match before {
             Some(before) => self.via(before, node),
-            None => self.roots.name(node),
+            None => self.names.number(self.roots.name(node)),
         };
-        let name = self.names.number(&via);
-        let key = (above, name, class);
-        if let Some(&branch) = self.by_key.get(&key) {
-            self.branches[branch as usize].merged += 1;
-            return branch;
+        let branch = self.folding.enter(above, Step { via, class });
+        match self.tallies.get_mut(branch as usize) {
+            Some(tally) => tally.merged += 1,
+            None => self.tallies.push(Tally {
+                merged: 1,
+                here: 0,
+                held: 0,
+                example: node,
+            }),
         }
-        if let Some(branch) = self.same_step_above(above, name, class) {
-            self.branches[branch as usize].merged += 1;
-            self.branches[branch as usize].repeats = true;
-            self.by_key.insert(key, branch);
-            return branch;
-        }
-        let branch = self.branches.len() as u32;
-        self.branches.push(Branch {
-            via,
-            class,
-            merged: 1,
-            repeats: false,
-            here: 0,
-            targets: 0,
-            retained: 0,
-            children: Vec::new(),
-            example: node,
-        });
-        self.parents.push(above);
-        self.vias.push(name);
-        self.by_key.insert(key, branch);
         branch
-    }
-
-    /// A branch on the way here that was entered by the same step: the path goes in circles.
-    fn same_step_above(&self, above: u32, via: u32, class: BranchClass) -> Option<u32> {
-        let up = |&branch: &u32| Some(self.parents[branch as usize]).filter(|&up| up != NONE);
-        std::iter::successors(Some(above).filter(|&above| above != NONE), up).find(|&branch| {
-            self.vias[branch as usize] == via && self.branches[branch as usize].class == class
-        })
     }
 
     fn class(&self, node: NodeId) -> BranchClass {
@@ -251,50 +257,101 @@ impl Merger<'_> {
     }
 
     /// The name of a step; elements of an array are not told apart.
-    fn via(&self, from: NodeId, to: NodeId) -> String {
+    fn via(&mut self, from: NodeId, to: NodeId) -> u32 {
+        let field = self.whole_field(from, to);
+        if let Some(&name) = field.and_then(|field| self.fields.get(&field)) {
+            return name;
+        }
         let state = self.session.state();
         let kind = edge_kind(self.graph, from, to).unwrap_or(EdgeKind::Reference);
         let element =
             kind == EdgeKind::Reference && matches!(state.class(from).kind, ClassKind::Array(_));
-        if element {
+        let name = self.names.number(if element {
             "[…]".to_owned()
         } else {
             self.session.edge_name(from, to, kind)
+        });
+        if let Some(field) = field {
+            self.fields.insert(field, name);
         }
+        name
     }
 
-    fn finish(self, unreachable: usize) -> MergedPaths {
-        let Merger {
-            mut branches,
-            parents,
-            ..
-        } = self;
+    /// Where among its references an object without nulls holds another one: the same field for
+    /// all such objects of its class, so that it need not be read from the file each time.
+    fn whole_field(&self, from: NodeId, to: NodeId) -> Option<(ClassId, usize)> {
+        let state = self.session.state();
+        if from >= state.len() || state.class(from).kind != ClassKind::Instance {
+            return None;
+        }
+        let class = state.class_id(from);
+        let references = self.graph.references(from);
+        let fields = state
+            .superclasses(class)
+            .flat_map(|class| &state.classes()[class as usize].fields);
+        let in_class = fields.filter(|field| field.ty == FieldType::Object).count();
+        if references.len() != in_class {
+            return None;
+        }
+        let position = references.iter().position(|&reference| reference == to)?;
+        Some((class, position))
+    }
+
+    fn finish(mut self) -> MergedPaths {
+        let copies = self.folding.settle();
+        let names = &self.names;
+        let folded = self.folding.branches.iter().zip(&self.tallies);
+        let mut branches: Vec<Branch> = folded
+            .map(|(folded, tally)| Branch {
+                via: names.texts[folded.step.via as usize].clone(),
+                class: folded.step.class,
+                merged: tally.merged,
+                through: names.texts(&folded.through),
+                periods: folded.periods.clone(),
+                here: tally.here,
+                targets: tally.here,
+                held: tally.held,
+                children: Vec::new(),
+                example: tally.example,
+            })
+            .collect();
         let mut tops = Vec::new();
         for index in (0..branches.len()).rev() {
-            branches[index].targets += branches[index].here;
-            let (targets, retained) = (branches[index].targets, branches[index].retained);
-            match parents[index] {
+            let (targets, held) = (branches[index].targets, branches[index].held);
+            match self.folding.branches[index].above {
+                // Only a repetition went on from here: its targets are in the branch it repeats.
+                _ if targets == 0 => {}
                 NONE => tops.push(index),
                 above => {
                     let above = &mut branches[above as usize];
                     above.targets += targets;
-                    above.retained += retained;
+                    above.held += held;
                     above.children.push(index);
                 }
             }
         }
-        let order: Vec<u64> = branches.iter().map(|branch| branch.targets).collect();
-        let by_targets = |&index: &usize| (std::cmp::Reverse(order[index]), index);
+        for (copy, original) in copies {
+            if branches[copy as usize].targets == 0 {
+                let merged = std::mem::take(&mut branches[copy as usize].merged);
+                branches[original as usize].merged += merged;
+            }
+        }
+        let order: Vec<(u64, u64)> = branches
+            .iter()
+            .map(|branch| (branch.held, branch.targets))
+            .collect();
+        let largest_first = |&index: &usize| (Reverse(order[index]), index);
         branches
             .iter_mut()
-            .for_each(|branch| branch.children.sort_by_key(by_targets));
-        tops.sort_by_key(by_targets);
+            .for_each(|branch| branch.children.sort_by_key(largest_first));
+        tops.sort_by_key(largest_first);
         MergedPaths {
             targets: tops.iter().map(|&top| branches[top].targets).sum(),
-            retained: tops.iter().map(|&top| branches[top].retained).sum(),
+            held: tops.iter().map(|&top| branches[top].held).sum(),
             branches,
             tops,
-            unreachable: unreachable as u64,
+            other_holders: 0,
+            unreachable: Vec::new(),
         }
     }
 }

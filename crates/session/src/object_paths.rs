@@ -1,7 +1,7 @@
-//! Paths from the roots to one object.
+//! Paths from the roots to one object, and what leads to objects that have none.
 
-use anthill_graph::{NodeId, Paths, RootPath};
-use anthill_heap::{Buffer, ObjectId};
+use anthill_graph::{Dominators, Graph, NodeId, Paths, RootPath};
+use anthill_heap::{BitSet, Buffer, ObjectId, Strength};
 
 use crate::labels::edge_kind;
 use crate::{Error, Session};
@@ -46,6 +46,61 @@ impl Session {
             omitted,
         })
     }
+}
+
+impl Session {
+    /// For unreachable nodes: the kinds of references that lead to them but do not keep alive,
+    /// each with how many of the nodes it leads to. Kinds that only lead there together come
+    /// last, as one entry.
+    pub fn led_to(&self, nodes: &[NodeId]) -> Result<Vec<(Vec<Strength>, u64)>, Error> {
+        let kinds = [
+            Strength::Soft,
+            Strength::Weak,
+            Strength::Phantom,
+            Strength::Finalizer,
+        ];
+        let dropped: Vec<Strength> = kinds
+            .into_iter()
+            .filter(|&kind| !self.convention().keeps(kind))
+            .collect();
+        let dominators = &self.analysis()?.dominators;
+        let graph = self.graph();
+        let mut left = nodes.to_vec();
+        let mut found = Vec::new();
+        let alone = dropped.iter().map(std::slice::from_ref);
+        for kinds in alone.chain((dropped.len() > 1).then_some(&dropped[..])) {
+            let together = kinds.len() > 1;
+            let reached = reached_through(&graph, dominators, kinds);
+            let nodes = if together { &left } else { nodes };
+            let led_to = nodes.iter().filter(|&&node| reached.contains(node)).count();
+            if led_to > 0 {
+                found.push((kinds.to_vec(), led_to as u64));
+            }
+            left.retain(|&node| !reached.contains(node));
+        }
+        Ok(found)
+    }
+}
+
+/// The unreachable nodes that could be reached if references of these kinds kept alive.
+fn reached_through(graph: &Graph, dominators: &Dominators, kinds: &[Strength]) -> BitSet {
+    let state = graph.state;
+    let mut seen = BitSet::new(graph.len() as usize);
+    let referent = |from: NodeId| {
+        let (to, kind) = state.referent(from)?;
+        kinds.contains(&kind).then_some(to)
+    };
+    let holders = state.columns.referrers_by_referent.iter().copied();
+    let mut work: Vec<NodeId> = holders
+        .filter(|&from| dominators.is_reachable(from))
+        .filter_map(referent)
+        .filter(|&to| !dominators.is_reachable(to) && seen.add(to))
+        .collect();
+    while let Some(node) = work.pop() {
+        let next = graph.successors(node).chain(referent(node));
+        work.extend(next.filter(|&to| !dominators.is_reachable(to) && seen.add(to)));
+    }
+    seen
 }
 
 /// Lengths of shortest paths, found once for every node on the way.

@@ -49,12 +49,13 @@ const STEPS: [(&str, &[&str]); 5] = [
         &["dominators", "FILE", "--depth", "5", "--least", "4"],
     ),
     (
-        "Who leads to the products? All shortest paths, merged.",
-        &["paths", "FILE", PRODUCT],
+        "Why is one of these products alive? Every way to it: both caches must let go of it.",
+        &["paths", "FILE", "ADDRESS"],
     ),
     (
-        "And one product in detail: every way to it. Both caches must let go before it can die.",
-        &["paths", "FILE", "ADDRESS"],
+        "Who leads to all products? The paths merged: each product counts on one shortest path\n   \
+         only, here through IdCache, although NameCache holds it as well, as step 4 shows.",
+        &["paths", "FILE", PRODUCT],
     ),
 ];
 

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use anthill_graph::{Graph, NodeId};
-use anthill_heap::{ObjectId, Root, RootKind, RootOrigin};
+use anthill_graph::{Convention, Graph, NodeId};
+use anthill_heap::{ClassId, ObjectId, Root, RootKind, RootOrigin, Strength};
 use anthill_session::{
-    Analysis, Branch, BranchClass, MergedPaths, RootsByObject, edge_kind, frame_name,
+    Analysis, Branch, BranchClass, MergedPaths, RootsByObject, Session, edge_kind, frame_name,
 };
 use clap::Args;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::names::{ClassNames, ObjectName, address, object_at};
 use crate::output::table::{Align, Table};
 use crate::output::tree::indent;
 use crate::output::units::{bytes, count, counted, hex, share};
-use crate::output::{Out, json};
+use crate::output::{Out, json, shell};
 use crate::pattern::Pattern;
 use crate::source::{Source, SourceArguments};
 
@@ -23,7 +23,8 @@ use crate::source::{Source, SourceArguments};
 ///
 /// For an object, given by its address: a shortest path through each object that refers to it. For a
 /// class, by name or glob: the shortest paths to all of its objects, merged where they go through
-/// the same fields of the same classes; each line says how many of the objects it leads to.
+/// the same fields of the same classes; each line says how many of the objects it leads to and how
+/// many bytes these hold. Each object counts on one path only, even if others lead to it as well.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +43,7 @@ pub struct Arguments {
     /// How many paths to an object, how many branches at each step to a class; 0 for all
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub limit: usize,
-    /// Leave out branches that lead to less than this part of the objects, in percent
+    /// Leave out branches that lead to less than this part of the objects and of the bytes, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     pub least: f64,
 }
@@ -62,7 +63,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         let paths = ClassPaths::new(source, arguments)?;
         let mut out = source.out();
         if arguments.source.json {
-            json::print(&mut out, source, "paths", paths.json())
+            json::print(&mut out, source, "paths", &paths)
         } else {
             paths.text(&mut out)?;
             Ok(out.flush()?)
@@ -129,10 +130,11 @@ impl ObjectPaths {
         let analysis = session.analysis()?;
         let name = ObjectName::new(session, analysis, object);
         if !analysis.dominators.is_reachable(object) {
+            let led_to = led_to(session, &[object])?;
             return Err(Failure::NothingFound(format!(
-                "no path leads to {}: it is unreachable ({})",
+                "no path leads to {}: it is {}",
                 name.label,
-                session.convention()
+                unreachable(session.convention(), 1, &led_to)
             )));
         }
         let found = session.paths_to(object, limit)?;
@@ -210,25 +212,28 @@ fn steps(source: &Source, analysis: &Analysis, graph: &Graph, path: &[NodeId]) -
 }
 
 /// The merged paths to the objects of some classes.
-struct ClassPaths<'a> {
-    source: &'a Source,
-    names: ClassNames<'a>,
-    target: String,
-    limit: usize,
-    /// Branches that lead to fewer objects are left out.
-    least: u64,
-    merged: MergedPaths,
-}
-
 #[derive(Serialize)]
-struct JsonPaths {
+struct ClassPaths {
     target: String,
     /// Objects with a path.
     objects: u64,
+    /// What would be freed if all of them were gone.
     retained: u64,
+    /// What each of them retains alone, added up.
+    held: u64,
+    /// Objects that something else than the last step shown holds as well.
+    other_holders: u64,
     unreachable_objects: u64,
-    branches: Vec<JsonBranch>,
+    /// What leads to the unreachable ones without keeping them alive.
+    led_to: Vec<LedTo>,
+    branches: Vec<ShownBranch>,
     omitted: Omitted,
+    /// The command line that shows all ways to one of the objects.
+    #[serde(skip)]
+    all_ways: String,
+    /// About the unreachable objects, in words.
+    #[serde(skip)]
+    unreachable: String,
 }
 
 /// What the limits left out at one place.
@@ -236,195 +241,340 @@ struct JsonPaths {
 struct Omitted {
     branches: u64,
     objects: u64,
-    retained: u64,
+    held: u64,
 }
 
 #[derive(Serialize)]
-struct JsonBranch {
+struct ShownBranch {
     via: String,
     class: String,
     class_object: bool,
     /// Distinct objects that were merged here.
     merged: u64,
-    repeats: bool,
+    /// How objects of the branch hold others of the branch.
+    through: Vec<String>,
+    /// How many steps up from here are repeated.
+    repeats: Vec<usize>,
     /// Target objects that end here, and here or below.
     here: u64,
     objects: u64,
-    retained: u64,
+    held: u64,
     /// The address of one of the objects merged here.
     example: String,
-    children: Vec<JsonBranch>,
+    /// Steps left out before the only branch below, in a very long chain.
+    skipped: usize,
+    children: Vec<ShownBranch>,
     omitted: Omitted,
 }
 
-impl<'a> ClassPaths<'a> {
-    fn new(source: &'a Source, arguments: &Arguments) -> Result<Self, Failure> {
+/// References of these kinds, where they are several together, lead to so many objects.
+#[derive(Serialize)]
+struct LedTo {
+    kinds: Vec<Strength>,
+    objects: u64,
+}
+
+impl ClassPaths {
+    fn new(source: &Source, arguments: &Arguments) -> Result<Self, Failure> {
         let session = &source.session;
-        let state = session.state();
-        let pattern = Pattern::new(&arguments.target);
-        let wanted: Vec<bool> = state
-            .classes()
-            .iter()
-            .map(|class| pattern.matches(&class.name))
+        let (state, graph) = (session.state(), session.graph());
+        let pattern = Pattern::class(&arguments.target);
+        let classes: Vec<ClassId> = (0..)
+            .zip(state.classes())
+            .filter(|(_, class)| pattern.matches(&class.name))
+            .map(|(id, _)| id)
             .collect();
-        if !wanted.contains(&true) {
+        if classes.is_empty() {
             let names = state.classes().iter().map(|class| class.name.as_str());
             return Err(Failure::NothingFound(pattern.no_match("class", names)));
         }
-        let targets: Vec<NodeId> = (0..state.len())
-            .filter(|&object| wanted[state.class_id(object) as usize])
-            .collect();
+        let target = match classes[..] {
+            [class] => state.classes()[class as usize].name.clone(),
+            _ => arguments.target.clone(),
+        };
+        let mut wanted = vec![false; state.classes().len()];
+        classes.iter().for_each(|&id| wanted[id as usize] = true);
+        let is_target = |node: &NodeId| {
+            graph
+                .class(*node)
+                .is_some_and(|class| wanted[class as usize])
+        };
+        let targets: Vec<NodeId> = (0..graph.len()).filter(is_target).collect();
         let merged = session.merged_paths(&targets)?;
+        let led_to = led_to(session, &merged.unreachable)?;
+        let unreachable_objects = merged.unreachable.len() as u64;
+        let unreachable = unreachable(session.convention(), unreachable_objects, &led_to);
         if merged.targets == 0 {
-            return Err(Failure::NothingFound(match merged.unreachable {
-                0 => format!("{} has no objects in this dump", arguments.target),
-                unreachable => format!(
-                    "no path leads to {}: {} unreachable ({})",
-                    arguments.target,
-                    counted(unreachable, "object is", "objects are all"),
-                    session.convention()
+            return Err(Failure::NothingFound(match unreachable_objects {
+                0 => format!("{target} has no objects in this dump"),
+                number => format!(
+                    "no path leads to {target}: {} {unreachable}",
+                    counted(number, "object is", "objects are all"),
                 ),
             }));
         }
-        Ok(ClassPaths {
+        let view = View {
             source,
             names: ClassNames::new(state),
-            target: arguments.target.clone(),
             limit: super::or_all(arguments.limit),
-            least: (merged.targets as f64 * arguments.least / 100.0) as u64,
-            merged,
+            least: arguments.least,
+            merged: &merged,
+        };
+        let (branches, omitted) = view.branches(&merged.tops, 1, 0);
+        let example = hex(session.address(view.example()));
+        Ok(ClassPaths {
+            target,
+            objects: merged.targets,
+            retained: session.retained_by(&classes, &targets)?,
+            held: merged.held,
+            other_holders: merged.other_holders,
+            unreachable_objects,
+            led_to,
+            branches,
+            omitted,
+            all_ways: command_line(source, arguments, &example),
+            unreachable,
         })
     }
 
-    fn json(&self) -> JsonPaths {
-        JsonPaths {
-            target: self.target.clone(),
-            objects: self.merged.targets,
-            retained: self.merged.retained,
-            unreachable_objects: self.merged.unreachable,
-            branches: self.json_branches(&self.merged.tops),
-            omitted: self.omitted(&self.merged.tops),
-        }
-    }
-
-    fn json_branches(&self, branches: &[usize]) -> Vec<JsonBranch> {
-        let session = &self.source.session;
-        let shown = &branches[..self.shown(branches)];
-        shown
-            .iter()
-            .map(|&index| &self.merged.branches[index])
-            .map(|branch| JsonBranch {
-                via: branch.via.clone(),
-                class: self.class(branch),
-                class_object: matches!(branch.class, BranchClass::ClassObject(_)),
-                merged: branch.merged,
-                repeats: branch.repeats,
-                here: branch.here,
-                objects: branch.targets,
-                retained: branch.retained,
-                example: hex(session.address(branch.example)),
-                children: self.json_branches(&branch.children),
-                omitted: self.omitted(&branch.children),
-            })
-            .collect()
-    }
-
-    fn class(&self, branch: &Branch) -> String {
-        match branch.class {
-            BranchClass::Instances(class) | BranchClass::ClassObject(class) => {
-                self.names.unambiguous(class)
-            }
-            BranchClass::SystemLoader => "java.lang.ClassLoader".to_owned(),
-        }
-    }
-
     fn text(&self, out: &mut Out) -> Result<(), Failure> {
-        let MergedPaths {
-            targets,
-            retained,
-            unreachable,
-            ..
-        } = self.merged;
+        let objects = counted(self.objects, "object", "objects");
+        let retain = match self.objects {
+            1 => "retains",
+            _ => "together retain",
+        };
         out.heading(&format!(
-            "{} of {}, by themselves they retain {}",
-            counted(targets, "object", "objects"),
+            "{objects} of {} {retain} {}",
             self.target,
-            bytes(retained)
+            bytes(self.retained)
         ))?;
-        if unreachable > 0 {
-            out.line(format!(
-                "{} unreachable",
-                counted(unreachable, "more object is", "more objects are")
-            ))?;
+        if self.unreachable_objects > 0 {
+            let more = counted(
+                self.unreachable_objects,
+                "more object is",
+                "more objects are",
+            );
+            out.line(format!("{more} {}", self.unreachable))?;
         }
         let mut table = Table::new([
             ("objects", Align::Right),
             ("share", Align::Right),
-            ("retained", Align::Right),
+            ("held", Align::Right),
+            ("share", Align::Right),
             ("merged shortest paths from GC roots", Align::Left),
         ]);
-        self.add(&self.merged.tops, &mut Vec::new(), &mut table);
+        let mut marks = Marks::default();
+        self.add(
+            &self.branches,
+            &self.omitted,
+            &mut Vec::new(),
+            &mut table,
+            &mut marks,
+        );
         table.print(out)?;
-        if self.merged.branches.iter().any(|branch| branch.repeats) {
-            out.remark("↻ paths go through several of these, one after the other")?;
+        out.remark("held: these objects and what each of them alone keeps alive")?;
+        if marks.runs {
+            out.remark("↻ field: one such object holds the next, once or many times")?;
         }
+        if marks.loops {
+            out.remark("↻ steps: the last steps down to here follow each other again and again")?;
+        }
+        let others = match self.other_holders {
+            0 => String::new(),
+            others => format!(
+                " {} another holder as well.",
+                counted(others, "of them has", "of them have")
+            ),
+        };
         out.remark(&format!(
-            "Every object counts on one shortest path; `anthill paths {} {}` shows all ways to one of them.",
-            self.source.name,
-            hex(self.source.session.address(self.example()))
+            "Every object counts on one shortest path only.{others} All ways to one of them:"
         ))?;
+        out.remark(&format!("  {}", self.all_ways))?;
         Ok(())
     }
 
-    fn add(&self, branches: &[usize], last: &mut Vec<bool>, table: &mut Table<4>) {
-        let shown = self.shown(branches);
-        for (position, &index) in branches[..shown].iter().enumerate() {
-            let branch = &self.merged.branches[index];
+    fn add(
+        &self,
+        branches: &[ShownBranch],
+        omitted: &Omitted,
+        last: &mut Vec<bool>,
+        table: &mut Table<5>,
+        marks: &mut Marks,
+    ) {
+        for (position, branch) in branches.iter().enumerate() {
             let top = last.is_empty();
-            last.push(position + 1 == branches.len());
-            let lines = if top {
-                String::new()
-            } else {
-                indent(&last[1..])
-            };
-            self.row(
-                table,
-                [branch.targets, branch.retained],
-                lines + &self.label(branch, top),
-            );
-            self.add(&branch.children, last, table);
+            last.push(position + 1 == branches.len() && omitted.branches == 0);
+            let label = indent(&last[1..]) + &branch.label(top);
+            self.row(table, [branch.objects, branch.held], label);
+            marks.runs |= !branch.through.is_empty();
+            marks.loops |= !branch.repeats.is_empty();
+            if branch.skipped > 0 {
+                let more = counted(branch.skipped as u64, "more step", "more steps");
+                last.push(true);
+                let label = format!("{}… {more} …", indent(&last[1..]));
+                self.row(table, [branch.objects, branch.held], label);
+            }
+            self.add(&branch.children, &branch.omitted, last, table, marks);
+            if branch.skipped > 0 {
+                last.pop();
+            }
             last.pop();
         }
-        let omitted = self.omitted(branches);
         if omitted.branches > 0 {
             last.push(true);
             let more = counted(omitted.branches, "more branch", "more branches");
             let label = format!("{}… {more}", indent(&last[1..]));
-            self.row(table, [omitted.objects, omitted.retained], label);
+            self.row(table, [omitted.objects, omitted.held], label);
             last.pop();
         }
     }
 
-    fn omitted(&self, branches: &[usize]) -> Omitted {
-        let omitted = branches[self.shown(branches)..].iter();
-        omitted.map(|&index| &self.merged.branches[index]).fold(
-            Omitted::default(),
-            |sum, branch| Omitted {
-                branches: sum.branches + 1,
-                objects: sum.objects + branch.targets,
-                retained: sum.retained + branch.retained,
+    fn row(&self, table: &mut Table<5>, [objects, held]: [u64; 2], label: String) {
+        table.row([
+            count(objects),
+            share(objects, self.objects),
+            bytes(held),
+            share(held, self.held),
+            label,
+        ]);
+    }
+}
+
+/// Which marks the tree has.
+#[derive(Default)]
+struct Marks {
+    runs: bool,
+    loops: bool,
+}
+
+impl ShownBranch {
+    fn label(&self, top: bool) -> String {
+        let mut what = match self.class_object {
+            true => format!("class {}", self.class),
+            false => self.class.clone(),
+        };
+        if !self.through.is_empty() {
+            what += &format!(" ↻ {}", self.through.join(", "));
+        }
+        for steps in &self.repeats {
+            what += &format!(" ↻ {steps} steps");
+        }
+        if top {
+            format!("{what}  (GC root: {})", self.via)
+        } else {
+            format!("{} → {what}", self.via)
+        }
+    }
+}
+
+/// Levels of branches that are shown: readers of JSON commonly take 128 levels of nesting, and
+/// a branch makes two.
+const DEEPEST: usize = 60;
+
+/// What of the merged paths is shown.
+struct View<'a> {
+    source: &'a Source,
+    names: ClassNames<'a>,
+    limit: usize,
+    least: f64,
+    merged: &'a MergedPaths,
+}
+
+impl View<'_> {
+    /// Branches at one place, and what is left out there. `straight` is how many branches right
+    /// above have nothing but the next one.
+    fn branches(
+        &self,
+        branches: &[usize],
+        level: usize,
+        straight: usize,
+    ) -> (Vec<ShownBranch>, Omitted) {
+        let shown = match level > DEEPEST {
+            true => Vec::new(),
+            false => self.shown(branches),
+        };
+        let mut omitted = Omitted::default();
+        for &index in branches.iter().filter(|index| !shown.contains(index)) {
+            let branch = &self.merged.branches[index];
+            omitted.branches += 1;
+            omitted.objects += branch.targets;
+            omitted.held += branch.held;
+        }
+        let shown = shown.into_iter();
+        let shown = shown.map(|index| self.branch(index, level, straight));
+        (shown.collect(), omitted)
+    }
+
+    fn branch(&self, index: usize, level: usize, straight: usize) -> ShownBranch {
+        let branch = &self.merged.branches[index];
+        let mut below = branch.children.as_slice();
+        let mut straight = match self.only_next(index) {
+            Some(_) => straight + 1,
+            None => 0,
+        };
+        let mut skipped = 0;
+        if straight == ENDS {
+            let down = |&index: &usize| self.only_next(index);
+            let rest = std::iter::successors(below.first().copied(), down);
+            skipped = rest.count().saturating_sub(ENDS);
+            for _ in 0..skipped {
+                below = &self.merged.branches[below[0]].children;
+            }
+            straight = 0;
+        }
+        let (children, omitted) = self.branches(below, level + 1, straight);
+        ShownBranch {
+            via: branch.via.clone(),
+            class: match branch.class {
+                BranchClass::Instances(class) | BranchClass::ClassObject(class) => {
+                    self.names.unambiguous(class)
+                }
+                BranchClass::SystemLoader => "java.lang.ClassLoader".to_owned(),
             },
-        )
+            class_object: matches!(branch.class, BranchClass::ClassObject(_)),
+            merged: branch.merged,
+            through: branch.through.clone(),
+            repeats: branch.periods.clone(),
+            here: branch.here,
+            objects: branch.targets,
+            held: branch.held,
+            example: hex(self.source.session.address(branch.example)),
+            skipped,
+            children,
+            omitted,
+        }
     }
 
-    /// How many of the branches at one place are shown; they come ordered.
-    fn shown(&self, branches: &[usize]) -> usize {
-        let few = |&branch: &usize| self.merged.branches[branch].targets < self.least;
-        let many = branches.iter().position(few).unwrap_or(branches.len());
-        many.min(self.limit)
+    /// The branch below, if there is one and the branch has nothing else.
+    fn only_next(&self, index: usize) -> Option<usize> {
+        let branch = &self.merged.branches[index];
+        match branch.children[..] {
+            [next] if branch.here == 0 => Some(next),
+            _ => None,
+        }
     }
 
-    /// A target at the end of the branch that most of them are in.
+    /// The branches at one place that matter by objects or by bytes, in their order.
+    fn shown(&self, branches: &[usize]) -> Vec<usize> {
+        let part = |part: u64, whole: u64| part as f64 * 100.0 / whole.max(1) as f64;
+        let percent = |&index: &usize| {
+            let branch = &self.merged.branches[index];
+            let objects = part(branch.targets, self.merged.targets);
+            objects.max(part(branch.held, self.merged.held))
+        };
+        let mut shown: Vec<(usize, usize)> = (0..)
+            .zip(branches.iter().copied())
+            .filter(|(_, index)| percent(index) >= self.least)
+            .collect();
+        if shown.len() > self.limit {
+            shown.sort_by(|(_, a), (_, b)| percent(b).total_cmp(&percent(a)));
+            shown.truncate(self.limit);
+            shown.sort_unstable();
+        }
+        shown.into_iter().map(|(_, index)| index).collect()
+    }
+
+    /// A target at the end of the branch that holds most.
     fn example(&self) -> NodeId {
         let first = |branches: &[usize]| branches.first().map(|&top| &self.merged.branches[top]);
         let down = |branch: &&Branch| match branch.here {
@@ -434,26 +584,79 @@ impl<'a> ClassPaths<'a> {
         let end = std::iter::successors(first(&self.merged.tops), down).last();
         end.map_or(0, |branch| branch.example)
     }
+}
 
-    fn row(&self, table: &mut Table<4>, [targets, retained]: [u64; 2], label: String) {
-        table.row([
-            count(targets),
-            share(targets, self.merged.targets),
-            bytes(retained),
-            label,
-        ]);
+/// The command line that asks about another target with the same options.
+fn command_line(source: &Source, arguments: &Arguments, target: &str) -> String {
+    let mut words = vec!["anthill paths".to_owned(), shell::file(&source.name)];
+    words.push(shell::word(target));
+    let convention = source.session.convention();
+    if convention.mat {
+        words.push("--compat mat".to_owned());
+    } else if convention != Convention::DEFAULT {
+        words.push(format!("--keep {}", kept(convention, &[])));
     }
+    let dump = arguments.source.dump;
+    words.extend(dump.map(|dump| format!("--dump {dump}")));
+    words.join(" ")
+}
 
-    fn label(&self, branch: &Branch, top: bool) -> String {
-        let class = match branch.class {
-            BranchClass::ClassObject(_) => format!("class {}", self.class(branch)),
-            _ => self.class(branch),
-        };
-        let repeats = if branch.repeats { " ↻" } else { "" };
-        if top {
-            format!("{class}{repeats}  (GC root: {})", branch.via)
-        } else {
-            format!("{} → {class}{repeats}", branch.via)
+/// The value of `--keep` for a convention and further kinds of references.
+fn kept(convention: Convention, more: &[LedTo]) -> String {
+    let kinds = [
+        Strength::Soft,
+        Strength::Weak,
+        Strength::Phantom,
+        Strength::Finalizer,
+    ];
+    let is_kept = |kind: &Strength| {
+        let further = more.iter().any(|led_to| led_to.kinds.contains(kind));
+        convention.keeps(*kind) || further
+    };
+    let kept: Vec<&str> = kinds
+        .iter()
+        .filter(|kind| is_kept(kind))
+        .map(kind)
+        .collect();
+    match kept[..] {
+        [] => "none".to_owned(),
+        _ => kept.join(","),
+    }
+}
+
+fn kind(strength: &Strength) -> &'static str {
+    match strength {
+        Strength::Strong => "strong",
+        Strength::Soft => "soft",
+        Strength::Weak => "weak",
+        Strength::Phantom => "phantom",
+        Strength::Finalizer => "finalizer",
+    }
+}
+
+fn led_to(session: &Session, unreachable: &[NodeId]) -> Result<Vec<LedTo>, Failure> {
+    let found = session.led_to(unreachable)?.into_iter();
+    Ok(found
+        .map(|(kinds, objects)| LedTo { kinds, objects })
+        .collect())
+}
+
+/// What is said of so many unreachable objects.
+fn unreachable(convention: Convention, objects: u64, led_to: &[LedTo]) -> String {
+    if led_to.is_empty() {
+        return "unreachable: nothing in the dump leads there from a GC root".to_owned();
+    }
+    let lead = |led_to: &LedTo| {
+        let kinds: Vec<&str> = led_to.kinds.iter().map(kind).collect();
+        match (objects, led_to.objects) {
+            (1, _) => kinds.join(" and "),
+            (_, to) => format!("{} to {}", kinds.join(" and "), count(to)),
         }
-    }
+    };
+    let leads: Vec<String> = led_to.iter().map(lead).collect();
+    format!(
+        "unreachable: only references that do not keep alive lead there ({}); `--keep {}` follows them",
+        leads.join(", "),
+        kept(convention, led_to)
+    )
 }

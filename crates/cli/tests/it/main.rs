@@ -5,6 +5,7 @@ mod chain;
 mod demo;
 mod help;
 mod input;
+mod merged_paths;
 mod multi_cache;
 mod program;
 mod shapes;
