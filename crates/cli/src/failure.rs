@@ -73,6 +73,9 @@ impl From<Error> for Failure {
                 }
                 _ => "Copy the file to a local disk and try again.",
             },
+            Error::Unusable { reason, .. } if reason.starts_with("there is no dump number") => {
+                "Say another number after --dump; without it, the last dump is taken."
+            }
             Error::Unusable { .. } => {
                 "A heap dump is written by `jcmd PID GC.heap_dump FILE` or by the JVM itself with \
                  -XX:+HeapDumpOnOutOfMemoryError; check that it was copied whole."

@@ -1,13 +1,15 @@
-//! The heap dump a command works on: the options all of these commands share, and the session
-//! they open.
+//! The heap dump a command works on: the options all of these commands share, how their numbers
+//! are read, and the session they open.
 
 use std::path::PathBuf;
 
 use anthill_graph::Convention;
+use anthill_heap::ObjectId;
 use anthill_session::{IndexFolder, Options, Session};
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, say};
+use crate::names::{address, object_at};
 use crate::output::Out;
 use crate::output::units::count;
 use crate::progress::Bar;
@@ -43,6 +45,20 @@ pub struct SourceArguments {
     /// Show no progress bar
     #[arg(long, help_heading = HEADING)]
     pub no_progress: bool,
+}
+
+/// A part of something, in percent.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    percent
+        .filter(|percent| (0.0..=100.0).contains(percent))
+        .ok_or_else(|| "it must be a number from 0 to 100".to_owned())
+}
+
+/// How many of something are shown.
+pub fn limit(text: &str) -> Result<usize, String> {
+    let limit = text.parse().ok();
+    limit.ok_or_else(|| "it must be a whole number; 0 shows all".to_owned())
 }
 
 const HEADING: &str = "Options of all commands on dumps";
@@ -99,14 +115,17 @@ impl SourceArguments {
             convention: self.convention()?,
             index: self.index_folder(),
         };
+        let name = self.file.display().to_string();
+        if self.file.is_dir() {
+            return Err(Failure::unusable(
+                format!("{name}: it is a folder"),
+                "Name the heap dump in it.",
+            ));
+        }
         let bar = Bar::new(!self.no_progress);
         let session = Session::open(&self.file, options, Box::new(bar.clone()))?;
         bar.clear();
-        let source = Source {
-            session,
-            name: self.file.display().to_string(),
-            bar,
-        };
+        let source = Source { session, name, bar };
         for note in source.session.notes() {
             say(note);
         }
@@ -138,6 +157,22 @@ impl Source {
                 if missing == 1 { "it" } else { "them" },
             ));
         }
+    }
+
+    /// The object that a user named by its address.
+    pub fn object(&self, text: &str) -> Result<ObjectId, Failure> {
+        let classes = self.session.state().classes();
+        if address(text).is_none() && classes.iter().any(|class| class.name == text) {
+            return Err(Failure::unusable(
+                format!("`{text}` is a class, not the address of an object"),
+                format!(
+                    "`anthill objects {} --class '{text}' --sort retained` lists its objects and \
+                     their addresses.",
+                    self.name
+                ),
+            ));
+        }
+        object_at(&self.session, text)
     }
 
     /// Standard output, for when the work is done.

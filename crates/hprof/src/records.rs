@@ -277,7 +277,7 @@ fn header_numbers(bytes: &[u8], place: usize) -> Option<HeaderNumbers> {
 
 fn not_hprof(head: &[u8]) -> String {
     let hint = match head {
-        [] => "the file is empty",
+        [] => return "the file is empty".to_owned(),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             "the file is zstd-compressed: unpack it with `zstd -d` first"
         }

@@ -7,12 +7,12 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::names::{ClassNames, class_name, object_at};
+use crate::names::{ClassNames, class_name};
 use crate::output::table::{Align, Table};
 use crate::output::tree::indent;
 use crate::output::units::{bytes, count, counted, hex, share};
 use crate::output::{Out, json};
-use crate::source::{Source, SourceArguments};
+use crate::source::{Source, SourceArguments, limit, percent};
 
 /// Show the dominator tree: which object alone keeps what alive
 ///
@@ -39,10 +39,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub depth: usize,
     /// How many items below each item; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = limit, allow_negative_numbers = true)]
     pub limit: usize,
     /// Leave out items that retain less than this part of the top, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, allow_negative_numbers = true)]
     pub least: f64,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Tree<'a> {
         let session = &source.session;
         let analysis = session.analysis()?;
         let top = match &arguments.object {
-            Some(object) => Some(object_at(session, object)?),
+            Some(object) => Some(source.object(object)?),
             None => None,
         };
         let retained = top.map_or(analysis.total().retained, |node| {
@@ -260,12 +260,4 @@ impl<'a> Tree<'a> {
             last.pop();
         }
     }
-}
-
-/// A part of something, in percent.
-pub fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim_end_matches('%').parse().ok();
-    number
-        .filter(|percent| (0.0..=100.0).contains(percent))
-        .ok_or_else(|| "it must be a number from 0 to 100".to_owned())
 }

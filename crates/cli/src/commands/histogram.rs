@@ -15,7 +15,7 @@ use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, counted, share};
 use crate::output::{Out, csv, json};
 use crate::pattern::Pattern;
-use crate::source::{Source, SourceArguments};
+use crate::source::{Source, SourceArguments, limit};
 
 /// Count objects and bytes by class, package or class loader
 ///
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Sort::Retained)]
     pub sort: Sort,
     /// How many rows; 0 for all [default: 30; all with --json and --csv]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
     pub limit: Option<usize>,
     /// Only rows of this name; `*` stands for any characters, `?` for one
     #[arg(long, value_name = "GLOB")]

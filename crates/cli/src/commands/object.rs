@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use crate::commands::paths::RootName;
 use crate::failure::Failure;
-use crate::names::{ObjectName, object_at};
+use crate::names::ObjectName;
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, counted, hex};
 use crate::output::{Out, json};
-use crate::source::{Source, SourceArguments};
+use crate::source::{Source, SourceArguments, limit};
 
 /// Show one object: its fields or elements, who refers to it, who keeps it alive
 #[derive(Args)]
@@ -33,12 +33,12 @@ pub struct Arguments {
     #[arg(value_name = "OBJECT")]
     pub object: String,
     /// How many elements, referrers and dominators; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit, allow_negative_numbers = true)]
     pub limit: usize,
 }
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
-    let object = object_at(&source.session, &arguments.object)?;
+    let object = source.object(&arguments.object)?;
     let details = Details::new(source, object, super::or_all(arguments.limit))?;
     let mut out = source.out();
     if arguments.source.json {

@@ -14,7 +14,7 @@ use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, hex};
 use crate::output::{Out, csv, json};
 use crate::pattern::Pattern;
-use crate::source::{Source, SourceArguments};
+use crate::source::{Source, SourceArguments, limit};
 
 /// List objects: address, class, sizes and dominator of each
 ///
@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Sort::Address)]
     pub sort: Sort,
     /// How many rows; 0 for all [default: 30; all with --json and --csv]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
     pub limit: Option<usize>,
     /// Print CSV
     #[arg(long, conflicts_with = "json")]

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, counted, hex};
 use crate::output::{Out, csv, json};
-use crate::source::{Source, SourceArguments};
+use crate::source::{Source, SourceArguments, limit};
 
 /// Find strings by a part of their text
 ///
@@ -38,7 +38,7 @@ pub struct Arguments {
     #[arg(short, long)]
     pub ignore_case: bool,
     /// How many rows; 0 for all [default: 30; all with --json and --csv]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
     pub limit: Option<usize>,
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
@@ -64,6 +64,8 @@ struct Strings {
     /// Distinct texts found.
     texts: u64,
     retained: u64,
+    /// How many of the objects are unreachable.
+    unreachable: u64,
     rows: Vec<TextRow>,
     omitted: u64,
 }
@@ -74,6 +76,8 @@ struct TextRow {
     copies: u64,
     retained: u64,
     text: String,
+    /// How many of the copies are unreachable.
+    unreachable: u64,
 }
 
 /// The String objects that have a text.
@@ -81,6 +85,7 @@ struct Copies {
     first: ObjectId,
     copies: u64,
     retained: u64,
+    unreachable: u64,
 }
 
 impl Strings {
@@ -105,14 +110,17 @@ impl Strings {
                 first: object,
                 copies: 0,
                 retained: 0,
+                unreachable: 0,
             });
             copies.copies += 1;
             copies.retained += analysis.dominators.retained[object as usize];
+            copies.unreachable += u64::from(!analysis.dominators.is_reachable(object));
         }
         let mut rows: Vec<(String, Copies)> = by_text.into_iter().collect();
         rows.sort_unstable_by_key(|(_, copies)| (Reverse(copies.retained), copies.first));
         let texts = rows.len() as u64;
         let retained = rows.iter().map(|(_, copies)| copies.retained).sum();
+        let unreachable = rows.iter().map(|(_, copies)| copies.unreachable).sum();
         rows.truncate(super::row_limit(
             arguments.limit,
             arguments.source.json || arguments.csv,
@@ -121,6 +129,7 @@ impl Strings {
             objects,
             texts,
             retained,
+            unreachable,
             omitted: texts - rows.len() as u64,
             rows: rows
                 .into_iter()
@@ -129,16 +138,24 @@ impl Strings {
                     copies: copies.copies,
                     retained: copies.retained,
                     text,
+                    unreachable: copies.unreachable,
                 })
                 .collect(),
         })
     }
 
     fn csv(&self, out: &mut Out) -> Result<(), Failure> {
-        csv::line(out, &["address", "copies", "retained", "text"])?;
+        csv::line(
+            out,
+            &["address", "copies", "retained", "text", "unreachable"],
+        )?;
         for row in &self.rows {
-            let numbers = [row.copies, row.retained].map(|number| number.to_string());
-            csv::line(out, &[&row.address, &numbers[0], &numbers[1], &row.text])?;
+            let [copies, retained, unreachable] =
+                [row.copies, row.retained, row.unreachable].map(|number| number.to_string());
+            csv::line(
+                out,
+                &[&row.address, &copies, &retained, &row.text, &unreachable],
+            )?;
         }
         Ok(out.flush()?)
     }
@@ -169,6 +186,13 @@ impl Strings {
             format!("{}{more}", counted(self.texts, "text", "different texts")),
         ]);
         table.print(out)?;
+        if self.unreachable > 0 {
+            out.remark(&format!(
+                "{} of the {} unreachable.",
+                count(self.unreachable),
+                counted(self.objects, "string is", "strings are"),
+            ))?;
+        }
         Ok(out.flush()?)
     }
 }

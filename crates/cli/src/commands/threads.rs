@@ -1,5 +1,7 @@
 //! `anthill threads`: the threads with their stacks, what each frame holds, and what they keep alive.
 
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::io::Write;
 
 use anthill_heap::RootOrigin;
@@ -9,12 +11,16 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::names::ObjectName;
-use crate::output::units::{bytes, counted};
+use crate::output::table::{Align, Table, fit};
+use crate::output::units::{bytes, count, counted};
 use crate::output::{Out, json};
 use crate::pattern::Pattern;
-use crate::source::{Source, SourceArguments};
+use crate::source::{Source, SourceArguments, limit};
 
 /// Show threads, their stacks, and what the local variables hold
+///
+/// First all threads in a table, then their stacks. Threads with the same stack are shown together; an
+/// object that several frames of a stack hold is shown in the innermost one.
 ///
 /// What a thread and its locals keep alive together is computed exactly while that is quick: each
 /// thread takes a walk over the heap. For more, the retained sizes of the thread and its locals are
@@ -36,7 +42,7 @@ pub struct Arguments {
     #[arg(long, value_name = "GLOB")]
     pub name: Option<String>,
     /// How many threads; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = limit, allow_negative_numbers = true)]
     pub limit: usize,
     /// Compute exactly what each thread keeps alive, however long it takes
     #[arg(long)]
@@ -138,8 +144,13 @@ impl Threads {
     }
 
     fn text(&self, out: &mut Out) -> Result<(), Failure> {
-        for row in &self.rows {
-            row.text(self.exact, out)?;
+        let groups = self.groups();
+        if groups.len() > 1 {
+            overview(&groups).print(out)?;
+            out.blank()?;
+        }
+        for group in &groups {
+            group.text(self.exact, out)?;
             out.blank()?;
         }
         if self.omitted > 0 {
@@ -211,53 +222,249 @@ impl ThreadRow {
         }
     }
 
+    fn shown_name(&self) -> String {
+        quoted(self.name.as_deref().unwrap_or("(unnamed)"), NAME)
+    }
+
+    /// What must be equal for threads to be shown together.
+    fn alike(&self) -> impl Eq + Hash {
+        let class = self.object.as_ref().map(|object| object.class.as_str());
+        let frames: Vec<&str> = self.frames.iter().map(|row| row.frame.as_str()).collect();
+        // Without a stack there is nothing that threads have in common.
+        let own = frames.is_empty().then_some(self.name.as_deref());
+        (self.state, self.daemon, class, frames, own)
+    }
+}
+
+/// Characters of a name that are shown.
+const NAME: usize = 100;
+
+/// Threads with the same stack.
+struct ThreadGroup<'a> {
+    threads: Vec<&'a ThreadRow>,
+}
+
+impl Threads {
+    /// In the order of their first threads.
+    fn groups(&self) -> Vec<ThreadGroup<'_>> {
+        let mut groups: Vec<ThreadGroup> = Vec::new();
+        let mut numbers = HashMap::new();
+        for row in &self.rows {
+            let number = *numbers.entry(row.alike()).or_insert(groups.len());
+            match groups.get_mut(number) {
+                Some(group) => group.threads.push(row),
+                None => groups.push(ThreadGroup { threads: vec![row] }),
+            }
+        }
+        groups
+    }
+}
+
+fn overview(groups: &[ThreadGroup]) -> Table<4> {
+    let mut table = Table::new([
+        ("kept alive", Align::Right),
+        ("locals", Align::Right),
+        ("state", Align::Left),
+        ("thread", Align::Left),
+    ]);
+    for group in groups {
+        table.row([
+            bytes(group.kept()),
+            count(group.locals()),
+            group.first().state.unwrap_or("").to_owned(),
+            group.name(),
+        ]);
+    }
+    table
+}
+
+impl ThreadGroup<'_> {
+    fn first(&self) -> &ThreadRow {
+        self.threads[0]
+    }
+
+    /// `"main"`, or `8 threads: "worker-1" … "worker-8"`.
+    fn name(&self) -> String {
+        let mut names: Vec<&ThreadRow> = self.threads.clone();
+        // worker-2 comes before worker-10.
+        names.sort_by_key(|row| row.name.as_ref().map(|name| (name.len(), name.as_str())));
+        match names.as_slice() {
+            [] => String::new(),
+            [only] => only.shown_name(),
+            [first, .., last] => format!(
+                "{} threads: {} {} {}",
+                count(names.len() as u64),
+                first.shown_name(),
+                if names.len() == 2 { "and" } else { "…" },
+                last.shown_name()
+            ),
+        }
+    }
+
+    /// Of several threads, what each keeps alive, added up.
+    fn kept(&self) -> u64 {
+        self.threads.iter().map(|row| row.kept.retained).sum()
+    }
+
+    /// Distinct objects that the threads hold.
+    fn locals(&self) -> u64 {
+        let rows = self.threads.iter().flat_map(|row| {
+            let frames = row.frames.iter().flat_map(|frame| &frame.locals);
+            frames.chain(&row.other)
+        });
+        let objects: HashSet<&str> = rows.map(|local| local.object.address.as_str()).collect();
+        objects.len() as u64
+    }
+
     fn text(&self, exact: bool, out: &mut Out) -> Result<(), Failure> {
-        let name = self.name.as_deref().unwrap_or("(unnamed)");
+        out.heading(&fit(&self.name(), out))?;
+        out.line(fit(&format!("  {}", self.facts(exact).join(", ")), out))?;
+        let mut seen = HashSet::new();
+        for (index, frame) in self.first().frames.iter().enumerate() {
+            out.line(fit(&format!("    at {}", frame.frame), out))?;
+            let locals = self.threads.iter().map(|row| &row.frames[index].locals);
+            locals_text(locals.flatten(), &mut seen, out)?;
+        }
+        let other = || self.threads.iter().flat_map(|row| &row.other);
+        if other().any(|local| !seen.contains(local.object.address.as_str())) {
+            out.line("    held outside of these frames:")?;
+            locals_text(other(), &mut seen, out)?;
+        }
+        Ok(())
+    }
+
+    fn facts(&self, exact: bool) -> Vec<String> {
+        let first = self.first();
         let mut facts = Vec::new();
-        facts.extend((self.daemon == Some(true)).then(|| "daemon".to_owned()));
-        facts.extend(self.state.map(str::to_owned));
-        match &self.object {
-            Some(object) => facts.push(format!(
+        facts.extend((first.daemon == Some(true)).then(|| "daemon".to_owned()));
+        facts.extend(first.state.map(str::to_owned));
+        match (&first.object, self.threads.len()) {
+            (Some(object), 1) => facts.push(format!(
                 "{} @ {}, retains {}",
                 object.class,
                 object.address,
                 bytes(object.retained)
             )),
-            None => facts.push("its thread object is not in the dump".to_owned()),
+            (Some(object), _) => facts.push(object.class.clone()),
+            (None, _) => facts.push("not in the dump as an object".to_owned()),
         }
         let least = if exact { "" } else { "at least " };
-        let objects = self.kept.objects.map_or(String::new(), |objects| {
-            format!(" in {}", counted(objects, "object", "objects"))
+        let kept = |row: &ThreadRow| row.kept.retained;
+        let most = self.threads.iter().map(|row| kept(row)).max().unwrap_or(0);
+        facts.push(match (self.threads.len(), first.kept.objects) {
+            (1, Some(objects)) => format!(
+                "kept alive with its locals: {least}{} in {}",
+                bytes(most),
+                counted(objects, "object", "objects")
+            ),
+            (1, None) => format!("kept alive with its locals: {least}{}", bytes(most)),
+            _ => format!(
+                "kept alive by each with its locals: {least}up to {}, added up {}",
+                bytes(most),
+                bytes(self.kept())
+            ),
         });
-        facts.push(format!(
-            "kept alive with its locals: {least}{}{objects}",
-            bytes(self.kept.retained)
-        ));
-        out.heading(&quoted(name, usize::MAX))?;
-        out.line(format!("  {}", facts.join(", ")))?;
-        for frame in &self.frames {
-            out.line(format!("    at {}", frame.frame))?;
-            for local in &frame.locals {
-                local.text(out)?;
-            }
-        }
-        if !self.other.is_empty() {
-            out.line("    held outside of these frames:")?;
-            for local in &self.other {
-                local.text(out)?;
-            }
-        }
-        Ok(())
+        facts
     }
 }
 
+/// The objects that a frame holds and that were not seen before; several of a class are one line.
+fn locals_text<'a>(
+    locals: impl Iterator<Item = &'a LocalRow>,
+    seen: &mut HashSet<&'a str>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    let mut by_class: Vec<Vec<&LocalRow>> = Vec::new();
+    for local in locals.filter(|local| seen.insert(local.object.address.as_str())) {
+        let same = |other: &Vec<&LocalRow>| {
+            (other[0].root, &other[0].object.class) == (local.root, &local.object.class)
+        };
+        match by_class.iter_mut().find(|other| same(other)) {
+            Some(others) => others.push(local),
+            None => by_class.push(vec![local]),
+        }
+    }
+    for locals in by_class {
+        if locals.len() < GROUP_FROM {
+            for local in locals {
+                local.text(local.object.retained, &local.object.label, out)?;
+            }
+        } else {
+            let retained = locals.iter().map(|local| local.object.retained).sum();
+            let number = count(locals.len() as u64);
+            let label = format!("{number} × {}", locals[0].object.class);
+            locals[0].text(retained, &label, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Objects of one class in the same frame are one line from this number on.
+const GROUP_FROM: usize = 4;
+
 impl LocalRow {
-    fn text(&self, out: &mut Out) -> Result<(), Failure> {
-        let retained = bytes(self.object.retained);
+    fn text(&self, retained: u64, label: &str, out: &mut Out) -> Result<(), Failure> {
+        let retained = bytes(retained);
         let root = match self.root {
             RootOrigin::JavaFrame => String::new(),
             other => format!("  ({})", other.label()),
         };
-        Ok(out.line(format!("       {retained:>9}  {}{root}", self.object.label))?)
+        let line = format!("       {retained:>9}  {label}{root}");
+        Ok(out.line(fit(&line, out))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(name: &str, frames: &[&str]) -> ThreadRow {
+        ThreadRow {
+            name: Some(name.to_owned()),
+            object: None,
+            state: Some("WAITING"),
+            daemon: None,
+            kept: KeptJson {
+                objects: None,
+                retained: 10,
+            },
+            frames: frames
+                .iter()
+                .map(|&frame| FrameRow {
+                    frame: frame.to_owned(),
+                    locals: Vec::new(),
+                })
+                .collect(),
+            other: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn threads_with_the_same_stack_are_together() {
+        let worker = ["Pool.take(Pool.java:7)", "Pool.run(Pool.java:3)"];
+        let threads = Threads {
+            exact: true,
+            rows: vec![
+                thread("worker-10", &worker),
+                thread("main", &["Main.main(Main.java:1)"]),
+                thread("worker-9", &worker),
+                thread("worker-11", &worker),
+                thread("no stack", &[]),
+                thread("none either", &[]),
+            ],
+            omitted: 0,
+        };
+        let groups = threads.groups();
+        let names: Vec<String> = groups.iter().map(ThreadGroup::name).collect();
+        assert_eq!(
+            names,
+            [
+                "3 threads: \"worker-9\" … \"worker-11\"",
+                "\"main\"",
+                "\"no stack\"",
+                "\"none either\""
+            ]
+        );
+        assert_eq!(groups[0].kept(), 30);
     }
 }

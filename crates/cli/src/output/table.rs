@@ -1,5 +1,5 @@
-//! Tables with aligned columns. On a terminal, text that is too long is cut in the middle, where
-//! class names differ least.
+//! Tables with aligned columns. Where the width is known, text that is too long is cut in the
+//! middle, where class names differ least.
 
 use std::io;
 
@@ -44,7 +44,7 @@ impl<const N: usize> Table<N> {
     }
 
     pub fn print(&self, out: &mut Out) -> io::Result<()> {
-        let widths = self.widths(out.width);
+        let widths = self.widths(width(out));
         let titles = self.columns.map(|(title, _)| title.to_owned());
         if titles.iter().any(|title| !title.is_empty()) {
             let head = self.line(&titles, &widths);
@@ -100,6 +100,19 @@ impl<const N: usize> Table<N> {
         line.truncate(line.trim_end().len());
         line
     }
+}
+
+/// How many columns there are: as COLUMNS says, which shells keep to themselves unless somebody
+/// exports it, otherwise those of the terminal.
+fn width(out: &Out) -> Option<usize> {
+    let set = std::env::var("COLUMNS").ok();
+    let set = set.and_then(|columns| columns.parse().ok());
+    set.filter(|&columns| columns > 0).or(out.width)
+}
+
+/// A line of its own, cut as tables are.
+pub fn fit(line: &str, out: &Out) -> String {
+    width(out).map_or(line.to_owned(), |width| cut(line, width.max(NARROWEST)))
 }
 
 /// The text, or its beginning and end around an ellipsis if it is too wide.

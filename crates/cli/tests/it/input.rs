@@ -91,11 +91,60 @@ fn arguments_that_make_no_sense_are_bad_usage() {
         vec!["histogram", DEMO, "--keep", "weak", "--compat", "mat"],
         vec!["object", DEMO, "here", "--no-index"],
         vec!["summary", DEMO, "--dump", "7", "--no-index"],
+        vec!["dominators", DEMO, "--least", "nan"],
+        vec!["dominators", DEMO, "--least", "200"],
+        vec!["dominators", DEMO, "--least", "-1"],
+        vec!["histogram", DEMO, "--limit", "-1"],
         vec!["frobnicate", DEMO],
     ] {
         let ran = run(&arguments);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}");
         assert!(!ran.err.is_empty());
+    }
+}
+
+#[test]
+fn the_advice_fits_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.hprof");
+    std::fs::write(&empty, "").unwrap();
+    let class = "anthill.samples.Product";
+    let objects = format!("`anthill objects {DEMO} --class '{class}' --sort retained`");
+    for (arguments, message, advice) in [
+        (
+            vec!["summary", DEMO, "--dump", "2", "--no-index"],
+            "there is no dump number 2 in the file: it holds 1",
+            "without it, the last dump is taken",
+        ),
+        (
+            vec!["summary", folder.path().to_str().unwrap()],
+            "it is a folder",
+            "Name the heap dump in it.",
+        ),
+        (
+            vec!["summary", empty.to_str().unwrap()],
+            "the file is empty\n",
+            "check that it was copied whole",
+        ),
+        (
+            vec!["object", DEMO, class, "--no-index"],
+            "is a class, not the address of an object",
+            &objects,
+        ),
+        (
+            vec!["dominators", DEMO, class, "--no-index"],
+            "is a class, not the address of an object",
+            &objects,
+        ),
+        (
+            vec!["threads", DEMO, "--limit", "-1"],
+            "invalid value '-1' for '--limit <N>'",
+            "it must be a whole number; 0 shows all",
+        ),
+    ] {
+        let Ran { code, out, err } = run(&arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}");
+        assert!(err.contains(message) && err.contains(advice), "{err}");
     }
 }
 

@@ -22,6 +22,7 @@ pub fn command(arguments: &[&str]) -> Command {
     command
         .args(arguments)
         .env("XDG_CACHE_HOME", scratch("cache"))
+        .env_remove("COLUMNS")
         .stdin(Stdio::null());
     command
 }

@@ -144,6 +144,39 @@ fn a_thread_shows_what_its_frames_hold() {
         text.contains("\"shapes-holder\"") && text.contains("Shapes$Held[2]"),
         "{text}"
     );
+    // Several frames hold it; the innermost one shows it.
+    let latch = " java.util.concurrent.CountDownLatch @ ";
+    assert_eq!(text.matches(latch).count(), 1, "{text}");
+}
+
+#[test]
+fn threads_begin_with_an_overview() {
+    let Some(fixture) = fixture() else { return };
+    let text = print(&["threads", &fixture.dump]);
+    let (overview, _) = text.split_once("\n\n").unwrap();
+    let lines: Vec<&str> = overview.lines().collect();
+    assert!(lines[0].contains("kept alive  locals  state"), "{text}");
+    let thread = format!("\"{}\"", fixture.truth["thread"]);
+    let of_thread = lines.iter().find(|line| line.ends_with(&thread));
+    assert!(of_thread.unwrap().contains("WAITING"), "{text}");
+}
+
+#[test]
+fn tables_and_stacks_are_as_wide_as_columns_says() {
+    let Some(fixture) = fixture() else { return };
+    for arguments in [
+        &["threads", &fixture.dump][..],
+        &["histogram", &fixture.dump],
+        &["strings", &fixture.dump, "java"],
+    ] {
+        let widest = |text: &str| text.lines().map(|line| line.chars().count()).max();
+        assert!(widest(&print(arguments)) > Some(70));
+        let narrow = program::command(arguments).env("COLUMNS", "70").output();
+        let narrow = String::from_utf8(narrow.unwrap().stdout).unwrap();
+        let is_row = |line: &&str| !line.ends_with('.');
+        let rows: Vec<&str> = narrow.lines().filter(is_row).collect();
+        assert!(widest(&rows.join("\n")) <= Some(70), "{narrow}");
+    }
 }
 
 #[test]
