@@ -12,7 +12,7 @@ use crate::commands::paths::RootName;
 use crate::failure::Failure;
 use crate::names::ObjectName;
 use crate::output::table::{Align, Table};
-use crate::output::units::{bytes, count, counted, hex};
+use crate::output::units::{bytes, counted, hex};
 use crate::output::{Out, json};
 use crate::source::{Source, SourceArguments, limit};
 
@@ -344,7 +344,7 @@ impl Details {
             table.row([retained, format!("[{}]", element.index), value]);
         }
         table.print(out)?;
-        more(elements, "elements", out)
+        more(elements, ["more element", "more elements"], out)
     }
 
     fn holders_text(&self, out: &mut Out) -> Result<(), Failure> {
@@ -362,7 +362,7 @@ impl Details {
                 table.row([bytes(object.retained), object.label.clone()]);
             }
             table.print(out)?;
-            more(&self.dominators, "dominators", out)?;
+            more(&self.dominators, ["more dominator", "more dominators"], out)?;
         }
         out.blank()?;
         if self.referrers.first.is_empty() {
@@ -381,7 +381,7 @@ impl Details {
                 ]);
             }
             table.print(out)?;
-            more(&self.referrers, "referrers", out)?;
+            more(&self.referrers, ["more referrer", "more referrers"], out)?;
         }
         Ok(())
     }
@@ -399,12 +399,12 @@ fn value_table(name: &'static str) -> Table<3> {
 }
 
 /// Says how much of a list is not shown.
-fn more<T>(list: &List<T>, what: &str, out: &mut Out) -> Result<(), Failure> {
+fn more<T>(list: &List<T>, [one, many]: [&str; 2], out: &mut Out) -> Result<(), Failure> {
     let rest = list.total - list.first.len() as u64;
     if rest > 0 {
         out.remark(&format!(
-            "… {} more {what}; --limit 0 shows all",
-            count(rest)
+            "… {}; --limit 0 shows all",
+            counted(rest, one, many)
         ))?;
     }
     Ok(())

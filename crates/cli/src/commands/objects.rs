@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
-use crate::output::units::{bytes, count, hex};
+use crate::output::units::{bytes, counted, hex};
 use crate::output::{Out, csv, json};
 use crate::pattern::Pattern;
 use crate::source::{Source, SourceArguments, limit};
@@ -278,8 +278,8 @@ impl Objects<'_> {
         let omitted = selected.count() as u64 - shown;
         if omitted > 0 {
             out.remark(&format!(
-                "… {} more objects; --limit 0 shows all",
-                count(omitted)
+                "… {}; --limit 0 shows all",
+                counted(omitted, "more object", "more objects")
             ))?;
         }
         Ok(out.flush()?)

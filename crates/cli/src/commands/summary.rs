@@ -1,9 +1,10 @@
 //! `anthill summary`: what is in a dump, how it was read, and what is missing from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 
-use anthill_heap::{HeapState, RootKind, RootOrigin, Strength};
+use anthill_graph::Convention;
+use anthill_heap::{HeapState, ObjectId, RootKind, RootOrigin, Strength};
 use anthill_session::{Analysis, Grouping, Row};
 use clap::Args;
 use serde::Serialize;
@@ -87,6 +88,9 @@ struct Unreachable {
     garbage: Totals,
     /// How many wait to be finalized; what only they lead to is not counted.
     finalizable: u64,
+    /// How many are referents of weak and phantom references; what only they lead to is not
+    /// counted.
+    weakly_held: u64,
 }
 
 #[derive(Serialize)]
@@ -157,7 +161,8 @@ impl Summary {
                     objects: unreachable.objects - weakly_reachable.objects,
                     shallow: unreachable.shallow - weakly_reachable.shallow,
                 },
-                finalizable: finalizable(state, analysis),
+                finalizable: referents(state, analysis, &[Strength::Finalizer]),
+                weakly_held: referents(state, analysis, &[Strength::Weak, Strength::Phantom]),
             },
             classes: state.classes().len() as u64,
             classes_with_instances: analysis
@@ -229,7 +234,7 @@ impl Summary {
         out.blank()?;
         self.totals().print(out)?;
         out.blank()?;
-        self.hints(source, out)?;
+        self.hints(source.session.convention(), out)?;
         out.line(format!(
             "{} loaded by {}, {} of them with instances; {}",
             counted(self.classes, "class", "classes"),
@@ -260,28 +265,35 @@ impl Summary {
     }
 
     /// How to see more of what is not reachable.
-    fn hints(&self, source: &Source, out: &mut Out) -> Result<(), Failure> {
+    fn hints(&self, convention: Convention, out: &mut Out) -> Result<(), Failure> {
         let Unreachable {
-            weakly_reachable,
             finalizable,
+            weakly_held,
             ..
-        } = &self.unreachable;
-        if *finalizable > 0 {
-            let objects = counted(*finalizable, "object waits", "objects wait");
+        } = self.unreachable;
+        if finalizable > 0 {
+            let (wait, they) = match finalizable {
+                1 => ("object waits", "it counts"),
+                _ => ("objects wait", "they count"),
+            };
             out.line(format!(
-                "{objects} to be finalized; with --keep soft,finalizer {} as alive",
-                if *finalizable == 1 {
-                    "it counts"
-                } else {
-                    "they count"
-                },
+                "{} {wait} to be finalized; with --keep {} {they} as alive",
+                count(finalizable),
+                keep(convention, &["finalizer"]),
             ))?;
         }
-        let convention = source.session.convention();
-        if weakly_reachable.objects > *finalizable && !convention.weak {
-            out.line("--keep soft,weak,phantom counts what only such references lead to as alive")?;
+        if weakly_held > 0 {
+            let (are, they) = match weakly_held {
+                1 => ("object is", "it counts"),
+                _ => ("objects are", "they count"),
+            };
+            out.line(format!(
+                "{} {are} held only weakly; with --keep {} {they} as alive",
+                count(weakly_held),
+                keep(convention, &["weak", "phantom"]),
+            ))?;
         }
-        if *finalizable > 0 || weakly_reachable.objects > 0 {
+        if finalizable + weakly_held > 0 {
             out.blank()?;
         }
         Ok(())
@@ -370,20 +382,35 @@ fn top_classes(source: &Source, rows: &[Row]) -> Vec<TopClass> {
     .collect()
 }
 
-/// How many objects only their finalizer leads to.
-fn finalizable(state: &HeapState, analysis: &Analysis) -> u64 {
-    let columns = &state.columns;
-    let finalizers = columns
-        .referrers_by_referent
+/// The kinds of references that keep alive, and more, as `--keep` takes them.
+fn keep(convention: Convention, more: &[&'static str]) -> String {
+    let kinds = [
+        ("soft", convention.soft),
+        ("weak", convention.weak),
+        ("phantom", convention.phantom),
+        ("finalizer", convention.finalizer),
+    ];
+    let kept = kinds
         .iter()
-        .zip(columns.referents.iter());
-    finalizers
+        .filter(|(kind, kept)| *kept || more.contains(kind));
+    kept.map(|&(kind, _)| kind).collect::<Vec<_>>().join(",")
+}
+
+/// How many unreachable objects are referents of reachable references of these strengths.
+fn referents(state: &HeapState, analysis: &Analysis, strengths: &[Strength]) -> u64 {
+    let columns = &state.columns;
+    let references = columns.referrers_by_referent.iter();
+    let referents: HashSet<ObjectId> = references
+        .zip(columns.referents.iter())
         .filter(|&(&from, &to)| {
-            state.class(from).reference == Some(Strength::Finalizer)
+            let strength = state.class(from).reference;
+            strength.is_some_and(|strength| strengths.contains(&strength))
                 && analysis.dominators.is_reachable(from)
                 && !analysis.dominators.is_reachable(to)
         })
-        .count() as u64
+        .map(|(_, &to)| to)
+        .collect();
+    referents.len() as u64
 }
 
 fn roots(source: &Source) -> Vec<Roots> {

@@ -245,7 +245,7 @@ struct ThreadGroup<'a> {
 }
 
 impl Threads {
-    /// In the order of their first threads.
+    /// Those that keep most alive first.
     fn groups(&self) -> Vec<ThreadGroup<'_>> {
         let mut groups: Vec<ThreadGroup> = Vec::new();
         let mut numbers = HashMap::new();
@@ -256,6 +256,7 @@ impl Threads {
                 None => groups.push(ThreadGroup { threads: vec![row] }),
             }
         }
+        groups.sort_by_key(|group| std::cmp::Reverse(group.kept()));
         groups
     }
 }
