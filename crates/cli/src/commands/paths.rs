@@ -493,16 +493,24 @@ impl View<'_> {
             true => Vec::new(),
             false => self.shown(branches),
         };
-        let mut omitted = Omitted::default();
-        for &index in branches.iter().filter(|index| !shown.contains(index)) {
-            let branch = &self.merged.branches[index];
-            omitted.branches += 1;
-            omitted.objects += branch.targets;
-            omitted.held += branch.held;
-        }
+        let (all, kept) = (self.sum(branches), self.sum(&shown));
+        let omitted = Omitted {
+            branches: all.branches - kept.branches,
+            objects: all.objects - kept.objects,
+            held: all.held - kept.held,
+        };
         let shown = shown.into_iter();
         let shown = shown.map(|index| self.branch(index, level, straight));
         (shown.collect(), omitted)
+    }
+
+    fn sum(&self, branches: &[usize]) -> Omitted {
+        let branches = branches.iter().map(|&index| &self.merged.branches[index]);
+        branches.fold(Omitted::default(), |sum, branch| Omitted {
+            branches: sum.branches + 1,
+            objects: sum.objects + branch.targets,
+            held: sum.held + branch.held,
+        })
     }
 
     fn branch(&self, index: usize, level: usize, straight: usize) -> ShownBranch {
