@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, say};
 use crate::names::{address, object_at};
-use crate::output::Out;
 use crate::output::units::count;
+use crate::output::{Out, shell};
 use crate::progress::Bar;
 
 #[derive(Args)]
@@ -153,7 +153,7 @@ impl Source {
             say(&format!(
                 "{} {things} {are} missing from this file; `anthill summary {}` lists {}",
                 count(missing),
-                self.name,
+                shell::file(&self.name),
                 if missing == 1 { "it" } else { "them" },
             ));
         }
@@ -166,9 +166,10 @@ impl Source {
             return Err(Failure::unusable(
                 format!("`{text}` is a class, not the address of an object"),
                 format!(
-                    "`anthill objects {} --class '{text}' --sort retained` lists its objects and \
-                     their addresses.",
-                    self.name
+                    "`anthill objects {} --class {} --sort retained` lists its objects and their \
+                     addresses.",
+                    shell::file(&self.name),
+                    shell::word(text)
                 ),
             ));
         }

@@ -11,7 +11,7 @@ use crate::names::{ClassNames, class_name};
 use crate::output::table::{Align, Table};
 use crate::output::tree::indent;
 use crate::output::units::{bytes, count, counted, hex, share};
-use crate::output::{Out, json};
+use crate::output::{Out, json, shell};
 use crate::source::{Source, SourceArguments, limit, percent};
 
 /// Show the dominator tree: which object alone keeps what alive
@@ -221,7 +221,7 @@ impl<'a> Tree<'a> {
                 match cut.member {
                     Member::Object(node) => format!(
                         ", see `anthill dominators {} {}`",
-                        self.source.name,
+                        shell::file(&self.source.name),
                         hex(self.source.session.address(node))
                     ),
                     _ => String::new(),

@@ -109,7 +109,7 @@ fn the_advice_fits_what_is_wrong() {
     let empty = folder.path().join("empty.hprof");
     std::fs::write(&empty, "").unwrap();
     let class = "anthill.samples.Product";
-    let objects = format!("`anthill objects {DEMO} --class '{class}' --sort retained`");
+    let objects = format!("`anthill objects {DEMO} --class {class} --sort retained`");
     for (arguments, message, advice) in [
         (
             vec!["summary", DEMO, "--dump", "2", "--no-index"],
