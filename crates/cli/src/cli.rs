@@ -4,8 +4,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, demo, dominators, histogram, man, object, objects, paths, strings, summary,
-    threads,
+    classifiers, classify, completions, demo, dominators, histogram, man, object, objects, paths,
+    strings, summary, threads,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -29,6 +29,7 @@ Sizes in tables are 1024-based (1 KB = 1024 bytes); --json and --csv have plain 
 pub enum Command {
     #[command(flatten)]
     OnDump(DumpCommand),
+    Classifiers(classifiers::Arguments),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -39,6 +40,7 @@ pub enum Command {
 pub enum DumpCommand {
     Summary(summary::Arguments),
     Histogram(histogram::Arguments),
+    Classify(classify::Arguments),
     Dominators(dominators::Arguments),
     Paths(paths::Arguments),
     Object(object::Arguments),
@@ -57,6 +59,7 @@ impl Command {
                 }
                 command.show(&source)
             }
+            Command::Classifiers(arguments) => classifiers::run(arguments),
             Command::Demo(arguments) => demo::run(arguments),
             Command::Completions(arguments) => completions::run(arguments),
             Command::Man(arguments) => man::run(arguments),
@@ -69,6 +72,7 @@ impl DumpCommand {
         match self {
             DumpCommand::Summary(arguments) => &arguments.source,
             DumpCommand::Histogram(arguments) => &arguments.source,
+            DumpCommand::Classify(arguments) => &arguments.source,
             DumpCommand::Dominators(arguments) => &arguments.source,
             DumpCommand::Paths(arguments) => &arguments.source,
             DumpCommand::Object(arguments) => &arguments.source,
@@ -83,6 +87,7 @@ impl DumpCommand {
         match self {
             DumpCommand::Summary(arguments) => summary::show(arguments, source),
             DumpCommand::Histogram(arguments) => histogram::show(arguments, source),
+            DumpCommand::Classify(arguments) => classify::show(arguments, source),
             DumpCommand::Dominators(arguments) => dominators::show(arguments, source),
             DumpCommand::Paths(arguments) => paths::show(arguments, source),
             DumpCommand::Object(arguments) => object::show(arguments, source),

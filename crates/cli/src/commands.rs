@@ -1,5 +1,7 @@
 //! The commands, one file each: their arguments, and how their result is shown.
 
+pub mod classifiers;
+pub mod classify;
 pub mod completions;
 pub mod demo;
 pub mod dominators;

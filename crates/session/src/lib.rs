@@ -5,6 +5,7 @@
 
 mod analysis;
 mod cache;
+mod classification;
 mod dominator_tree;
 mod labels;
 mod merged_paths;

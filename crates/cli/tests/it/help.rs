@@ -2,9 +2,11 @@
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 13] = [
     "summary",
     "histogram",
+    "classify",
+    "classifiers",
     "dominators",
     "paths",
     "object",

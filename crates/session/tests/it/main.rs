@@ -1,5 +1,6 @@
 //! Whole sessions on real dumps: the numbers come from JVMs and from other analyzers.
 
+mod classification;
 mod corpus;
 mod index;
 mod jvms;

@@ -1,0 +1,369 @@
+//! The classifiers and transformers there are, and steps written as text.
+
+use std::fmt;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cardinality {
+    /// One key an object.
+    One,
+    /// Any number of keys an object.
+    Many,
+    /// A list of keys, each within the one before.
+    Hierarchy,
+}
+
+impl fmt::Display for Cardinality {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.pad(match self {
+            Cardinality::One => "one-to-one",
+            Cardinality::Many => "one-to-many",
+            Cardinality::Hierarchy => "one-to-hierarchy",
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Type,
+    Package,
+    Superclass,
+    Loader,
+    Kind,
+    Length,
+    Size,
+    Address,
+    Rooted,
+    ClosestRoot,
+    DominatingRoot,
+    InDegree,
+    OutDegree,
+    CollectionHealth,
+    Text,
+    Field,
+    AllocationSite,
+    PointedFrom,
+    PointsTo,
+    Dominator,
+}
+
+/// What a person should know of a classifier or transformer.
+pub struct Entry {
+    pub what: What,
+    pub name: &'static str,
+    pub description: &'static str,
+    pub example: &'static str,
+    pub cardinality: Cardinality,
+    /// The type of a key.
+    pub returns: &'static str,
+    /// Whether it takes an argument in parentheses.
+    pub argument: Option<&'static str>,
+    /// Whether it turns an object into other objects, which the steps after it classify.
+    pub transformer: bool,
+}
+
+const fn classifier(
+    what: What,
+    name: &'static str,
+    cardinality: Cardinality,
+    returns: &'static str,
+    description: &'static str,
+    example: &'static str,
+) -> Entry {
+    Entry {
+        what,
+        name,
+        description,
+        example,
+        cardinality,
+        returns,
+        argument: None,
+        transformer: false,
+    }
+}
+
+const fn transformer(
+    what: What,
+    name: &'static str,
+    description: &'static str,
+    example: &'static str,
+) -> Entry {
+    let cardinality = Cardinality::Many;
+    Entry {
+        what,
+        name,
+        description,
+        example,
+        cardinality,
+        returns: "objects",
+        argument: None,
+        transformer: true,
+    }
+}
+
+use Cardinality::{Hierarchy, Many, One};
+
+pub const CATALOG: [Entry; 20] = [
+    classifier(
+        What::Type,
+        "type",
+        One,
+        "text",
+        "the class of the object",
+        "java.util.HashMap",
+    ),
+    classifier(
+        What::Package,
+        "package",
+        Hierarchy,
+        "text",
+        "the package of its class, part by part",
+        "java > util > concurrent",
+    ),
+    classifier(
+        What::Superclass,
+        "superclass",
+        Hierarchy,
+        "text",
+        "the superclass chain of its class, from java.lang.Object down",
+        "java.lang.Object > java.lang.Number > java.lang.Long",
+    ),
+    classifier(
+        What::Loader,
+        "loader",
+        One,
+        "text",
+        "the class loader of its class",
+        "boot",
+    ),
+    classifier(
+        What::Kind,
+        "kind",
+        One,
+        "text",
+        "instance, small array (under 255 elements) or big array",
+        "big array",
+    ),
+    classifier(
+        What::Length,
+        "length",
+        One,
+        "number",
+        "the length of an array; -1 for other objects",
+        "16",
+    ),
+    classifier(
+        What::Size,
+        "size",
+        One,
+        "text",
+        "the shallow size, in powers of two",
+        "33 to 64 bytes",
+    ),
+    classifier(
+        What::Address,
+        "address",
+        One,
+        "text",
+        "the address",
+        "0xfc022d78",
+    ),
+    classifier(
+        What::Rooted,
+        "rooted",
+        Many,
+        "text",
+        "the GC roots that refer to it directly: static field > class > field, thread, local variable > thread > method, and so on",
+        "static field > IdCache > idCache",
+    ),
+    classifier(
+        What::ClosestRoot,
+        "closest-root",
+        Hierarchy,
+        "text",
+        "the GC root or static field that the shortest path to it comes from",
+        "static field > IdCache > idCache",
+    ),
+    classifier(
+        What::DominatingRoot,
+        "dominating-root",
+        One,
+        "text",
+        "the outermost single object that keeps it alive",
+        "class IdCache",
+    ),
+    classifier(
+        What::InDegree,
+        "in-degree",
+        One,
+        "number",
+        "how many references lead to it",
+        "2",
+    ),
+    classifier(
+        What::OutDegree,
+        "out-degree",
+        One,
+        "number",
+        "how many references it holds",
+        "3",
+    ),
+    classifier(
+        What::CollectionHealth,
+        "collection-health",
+        One,
+        "text",
+        "its role in collections: array, entry, head or contained (Mitchell and Sevitsky)",
+        "entry",
+    ),
+    classifier(
+        What::Text,
+        "text",
+        One,
+        "text",
+        "the text of a string",
+        "\"main\"",
+    ),
+    Entry {
+        argument: Some("NAME"),
+        ..classifier(
+            What::Field,
+            "field",
+            One,
+            "value",
+            "the value of a field: a number, a text, or the class of the object it refers to",
+            "field(state)",
+        )
+    },
+    classifier(
+        What::AllocationSite,
+        "allocation-site",
+        Hierarchy,
+        "text",
+        "where it was allocated, innermost frame first, if the dump says so",
+        "HashMap.resize > HashMap.put",
+    ),
+    transformer(
+        What::PointedFrom,
+        "pointed-from",
+        "the objects that refer to it",
+        "type, pointed-from, type",
+    ),
+    transformer(
+        What::PointsTo,
+        "points-to",
+        "the objects it refers to",
+        "type, points-to, type",
+    ),
+    transformer(
+        What::Dominator,
+        "dominator",
+        "the object that keeps it alive alone",
+        "type, dominator, type",
+    ),
+];
+
+/// One step of a classification: an entry of the catalog with its argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub what: What,
+    pub argument: Option<String>,
+}
+
+/// A mistake in a list of steps, with the place of the word in question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    pub column: usize,
+    pub message: String,
+}
+
+impl Step {
+    pub fn entry(&self) -> &'static Entry {
+        CATALOG
+            .iter()
+            .find(|entry| entry.what == self.what)
+            .unwrap_or(&CATALOG[0])
+    }
+
+    /// Steps separated by commas: `type, pointed-from, field(state)`.
+    pub fn parse_list(text: &str) -> Result<Vec<Step>, Mistake> {
+        let mut steps = Vec::new();
+        let mut column = 1;
+        for part in text.split(',') {
+            let start = column + part.chars().take_while(|c| c.is_whitespace()).count();
+            steps.push(Step::parse(part.trim()).map_err(|message| Mistake {
+                column: start,
+                message,
+            })?);
+            column += part.chars().count() + 1;
+        }
+        match steps.last() {
+            Some(last) if last.entry().transformer => {
+                let message = format!(
+                    "after `{}` a classifier is needed for the objects it leads to",
+                    last.entry().name
+                );
+                Err(Mistake {
+                    column: text.chars().count() + 1,
+                    message,
+                })
+            }
+            _ => Ok(steps),
+        }
+    }
+
+    fn parse(word: &str) -> Result<Step, String> {
+        let (name, argument) = match word.split_once('(') {
+            Some((name, rest)) => match rest.strip_suffix(')') {
+                Some(argument) => (name.trim(), Some(argument.trim().to_owned())),
+                None => return Err(format!("`{word}` lacks its closing parenthesis")),
+            },
+            None => (word, None),
+        };
+        let Some(entry) = CATALOG.iter().find(|entry| entry.name == name) else {
+            let names: Vec<&str> = CATALOG.iter().map(|entry| entry.name).collect();
+            return Err(format!(
+                "there is no classifier `{name}`; there are {}",
+                names.join(", ")
+            ));
+        };
+        match (entry.argument, &argument) {
+            (Some(needed), None) => Err(format!("`{name}` needs an argument: {name}({needed})")),
+            (None, Some(_)) => Err(format!("`{name}` takes no argument")),
+            _ => Ok(Step {
+                what: entry.what,
+                argument,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_read_and_mistakes_located() {
+        let steps = Step::parse_list("type, pointed-from,field(state)").unwrap();
+        let words: Vec<What> = steps.iter().map(|step| step.what).collect();
+        assert_eq!(words, [What::Type, What::PointedFrom, What::Field]);
+        assert_eq!(steps[2].argument.as_deref(), Some("state"));
+        for (text, column) in [
+            ("type, colour", 7),
+            ("field", 1),
+            ("type(x)", 1),
+            ("field(x", 1),
+            ("type,", 6),
+            ("type, points-to", 16),
+        ] {
+            assert_eq!(Step::parse_list(text).unwrap_err().column, column, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = CATALOG.iter().map(|entry| entry.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), CATALOG.len());
+    }
+}

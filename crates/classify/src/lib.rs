@@ -1,0 +1,15 @@
+//! Split any object group by anything: classifiers, transformers, and classification trees with
+//! exact sizes on every node.
+//!
+//! Knows heap states, graphs and values in the file, but not how anything is shown.
+
+mod builtin;
+mod catalog;
+mod transform;
+mod tree;
+mod values;
+
+pub use builtin::Context;
+pub use catalog::{CATALOG, Cardinality, Entry, Mistake, Step, What};
+pub use tree::{OVERALL, Tree, TreeNode, TreeNodeId};
+pub use values::{Assignment, Classified, KeyId, LabelId, NO_PATH, PathId, Values};

@@ -1,0 +1,137 @@
+//! What classifiers say about objects: each object gets a label, a label is a set of paths, a path
+//! is a list of keys. One key is a one-to-one classifier, several paths a one-to-many one, a
+//! longer path a one-to-hierarchy one (Weninger et al. 2018, "User-defined classification and
+//! multi-level grouping of objects", section 3.3).
+
+use anthill_heap::Buffer;
+use rustc_hash::FxHashMap;
+
+pub type KeyId = u32;
+pub type PathId = u32;
+pub type LabelId = u32;
+
+/// Keys of a path beyond this are left out.
+const LONGEST_PATH: usize = 64;
+
+/// The path without keys, which every path begins with.
+pub const NO_PATH: PathId = 0;
+
+/// Keys, paths and labels, equal ones once.
+pub struct Values {
+    keys: Vec<String>,
+    key_numbers: FxHashMap<String, KeyId>,
+    /// A path is another path and one more key.
+    paths: Vec<(PathId, KeyId)>,
+    path_numbers: FxHashMap<(PathId, KeyId), PathId>,
+    labels: Vec<Box<[PathId]>>,
+    label_numbers: FxHashMap<Box<[PathId]>, LabelId>,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Values {
+            keys: Vec::new(),
+            key_numbers: FxHashMap::default(),
+            paths: vec![(NO_PATH, KeyId::MAX)],
+            path_numbers: FxHashMap::default(),
+            labels: Vec::new(),
+            label_numbers: FxHashMap::default(),
+        }
+    }
+}
+
+impl Values {
+    pub fn key(&mut self, key: &str) -> KeyId {
+        if let Some(&number) = self.key_numbers.get(key) {
+            return number;
+        }
+        let number = self.keys.len() as KeyId;
+        self.keys.push(key.to_owned());
+        self.key_numbers.insert(key.to_owned(), number);
+        number
+    }
+
+    pub fn key_text(&self, key: KeyId) -> &str {
+        &self.keys[key as usize]
+    }
+
+    pub fn extend(&mut self, path: PathId, key: KeyId) -> PathId {
+        let paths = &mut self.paths;
+        *self.path_numbers.entry((path, key)).or_insert_with(|| {
+            paths.push((path, key));
+            paths.len() as PathId - 1
+        })
+    }
+
+    /// The path of these keys, as far as a person can follow.
+    pub fn path<'k>(&mut self, keys: impl IntoIterator<Item = &'k str>) -> PathId {
+        keys.into_iter()
+            .take(LONGEST_PATH)
+            .fold(NO_PATH, |path, key| {
+                let key = self.key(key);
+                self.extend(path, key)
+            })
+    }
+
+    /// The keys of a path, first to last.
+    pub fn keys_of(&self, mut path: PathId) -> Vec<KeyId> {
+        let mut keys = Vec::new();
+        while path != NO_PATH {
+            let (before, key) = self.paths[path as usize];
+            keys.push(key);
+            path = before;
+        }
+        keys.reverse();
+        keys
+    }
+
+    /// The label of a set of paths. The empty set is a label too: the object is in no group.
+    pub fn label(&mut self, mut paths: Vec<PathId>) -> LabelId {
+        paths.sort_unstable();
+        paths.dedup();
+        if let Some(&number) = self.label_numbers.get(paths.as_slice()) {
+            return number;
+        }
+        let number = self.labels.len() as LabelId;
+        let paths: Box<[PathId]> = paths.into();
+        self.labels.push(paths.clone());
+        self.label_numbers.insert(paths, number);
+        number
+    }
+
+    /// The label of one key.
+    pub fn one(&mut self, key: &str) -> LabelId {
+        let path = self.path([key]);
+        self.label(vec![path])
+    }
+
+    pub fn paths(&self, label: LabelId) -> &[PathId] {
+        &self.labels[label as usize]
+    }
+
+    pub fn labels(&self) -> usize {
+        self.labels.len()
+    }
+}
+
+/// Which label each object has.
+pub enum Assignment {
+    /// It depends on the class only.
+    ByClass(Vec<LabelId>),
+    ByObject(Buffer<LabelId>),
+}
+
+/// What one classifier says about all objects of a heap.
+pub struct Classified {
+    pub values: Values,
+    pub of: Assignment,
+}
+
+impl Classified {
+    pub fn label(&self, object: u32, class: u32) -> LabelId {
+        match &self.of {
+            Assignment::ByClass(labels) => labels[class as usize],
+            Assignment::ByObject(labels) => labels[object as usize],
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Classification trees of a session's heap.
+
+use anthill_classify::{Context, Step, Tree};
+use anthill_heap::BitSet;
+
+use crate::{Error, Session};
+
+impl Session {
+    /// Splits a group by steps, with exact sizes on every node.
+    pub fn classify(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
+        let analysis = self.analysis()?;
+        let graph = self.graph();
+        let context = Context {
+            graph: &graph,
+            dominators: &analysis.dominators,
+            records: self.records(),
+            progress: self.progress(),
+        };
+        let levels = context.levels(steps)?;
+        let mut tree = Tree::new(&graph, group, &levels);
+        drop(levels);
+        tree.measure(&graph, self.progress())?;
+        Ok(tree)
+    }
+
+    /// The objects of classes that `wanted` accepts by name; unreachable ones only on demand.
+    pub fn objects_of(
+        &self,
+        wanted: impl Fn(&str) -> bool,
+        unreachable: bool,
+    ) -> Result<BitSet, Error> {
+        let dominators = &self.analysis()?.dominators;
+        let state = self.state();
+        let classes: Vec<bool> = state
+            .classes()
+            .iter()
+            .map(|class| wanted(&class.name))
+            .collect();
+        let mut group = BitSet::new(state.len() as usize);
+        for (&class, object) in state.columns.classes.iter().zip(0..) {
+            if classes[class as usize] && (unreachable || dominators.is_reachable(object)) {
+                group.insert(object);
+            }
+        }
+        Ok(group)
+    }
+}

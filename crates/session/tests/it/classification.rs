@@ -1,0 +1,139 @@
+//! Classification trees of real heaps: the stories of the papers, told by the programs themselves.
+
+use anthill_classify::{OVERALL, Step, Tree, TreeNode, TreeNodeId};
+use anthill_graph::{Convention, gc_closure};
+use anthill_session::Session;
+use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
+
+use crate::open;
+
+fn session_of(sample: &Sample) -> Session {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("heap.hprof");
+    sample.dump(&path, DumpOptions::default());
+    open(&path, Convention::DEFAULT).unwrap()
+}
+
+fn tree(session: &Session, class: &str, by: &str) -> Tree {
+    let group = session.objects_of(|name| name == class, false).unwrap();
+    session
+        .classify(&group, &Step::parse_list(by).unwrap())
+        .unwrap()
+}
+
+/// The node at the end of a path of keys.
+fn at<'a>(tree: &'a Tree, keys: &[&str]) -> &'a TreeNode {
+    let mut node: TreeNodeId = OVERALL;
+    for key in keys {
+        let children = &tree.node(node).children;
+        let found = children.iter().find(|&&child| tree.node(child).key == *key);
+        let known: Vec<&str> = children
+            .iter()
+            .map(|&child| tree.node(child).key.as_str())
+            .collect();
+        node = *found.unwrap_or_else(|| panic!("no {key} in {known:?}"));
+    }
+    tree.node(node)
+}
+
+#[test]
+fn the_stack_keeps_what_was_popped() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("the buggy stack", "no JDK was found");
+    };
+    let sample = Sample::start(jdk, "BuggyStack", &["5000"], &["-Xmx64m"]);
+    let session = session_of(&sample);
+    let histogram = sample.histogram();
+    let (item, total) = histogram
+        .iter()
+        .filter(|(name, _)| name.starts_with("anthill.samples.") && !name.ends_with("[]"))
+        .max_by_key(|(_, total)| total.instances)
+        .unwrap();
+    let tree = tree(
+        &session,
+        item,
+        "type, pointed-from, type, pointed-from, type",
+    );
+    let held = at(
+        &tree,
+        &[item, "← java.lang.Object[]", "← anthill.samples.BuggyStack"],
+    );
+    assert_eq!(
+        held.objects, total.instances,
+        "every {item} is held by the array of the stack"
+    );
+    assert_eq!(held.shallow, total.bytes);
+}
+
+#[test]
+fn two_caches_retain_together_what_neither_does() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("the two caches", "no JDK was found");
+    };
+    let sample = Sample::start(jdk, "MultiCache", &["5000"], &["-Xmx256m"]);
+    let session = session_of(&sample);
+    let maps = tree(&session, "java.util.HashMap", "closest-root");
+    let retained = |class: &str, field: &str| {
+        let path = ["static field", &format!("anthill.samples.{class}"), field];
+        at(&maps, &path).retained.objects
+    };
+    assert_eq!(
+        retained("IdCache", "idCache"),
+        sample.count("objects retained by idCache")
+    );
+    assert_eq!(
+        retained("NameCache", "nameCache"),
+        sample.count("objects retained by nameCache")
+    );
+    // All maps of the program as one group: cross-checked by removing them.
+    let group = session
+        .objects_of(|name| name == "java.util.HashMap", false)
+        .unwrap();
+    let members: Vec<u32> = group.iter().collect();
+    let overall = maps.node(OVERALL);
+    assert_eq!(
+        overall.retained.objects,
+        gc_closure(&session.graph(), &members).count() as u64
+    );
+    assert!(overall.retained.objects > sample.count("objects retained by both caches"));
+    let products = tree(
+        &session,
+        "anthill.samples.Product",
+        "type, pointed-from, type",
+    );
+    let held = at(
+        &products,
+        &["anthill.samples.Product", "← java.util.HashMap$Node"],
+    );
+    assert_eq!(
+        held.objects,
+        sample.count("products"),
+        "in two maps, counted once"
+    );
+}
+
+#[test]
+fn roles_in_collections() {
+    let Some(folder) = anthill_testkit::corpus() else {
+        return skipped(
+            "collection health",
+            "there is no corpus beside the repository",
+        );
+    };
+    // waste.truth.txt: 100,000 maps never touched, 10,000 with an empty table, 10,000 with one
+    // entry, one with 2,000 colliding keys, one with 100,000 entries.
+    let session = open(&folder.join("waste.hprof.gz"), Convention::DEFAULT).unwrap();
+    let maps = tree(&session, "java.util.HashMap", "collection-health");
+    assert!(
+        at(&maps, &["contained"]).objects >= 100_000,
+        "without a table a map holds nothing"
+    );
+    assert!(at(&maps, &["head"]).objects >= 20_002);
+    let nodes = tree(&session, "java.util.HashMap$Node[]", "collection-health");
+    assert_eq!(nodes.node(OVERALL).objects, at(&nodes, &["array"]).objects);
+    let treed = tree(&session, "java.util.HashMap$TreeNode", "collection-health");
+    assert!(
+        at(&treed, &["entry"]).objects >= 1_990,
+        "entries refer to entries"
+    );
+}
