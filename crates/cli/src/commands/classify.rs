@@ -69,7 +69,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         )
     })?;
     let session = &source.session;
-    let pattern = arguments.class.as_deref().map(Pattern::new);
+    let pattern = arguments.class.as_deref().map(Pattern::class);
     let wanted = |name: &str| pattern.as_ref().is_none_or(|pattern| pattern.matches(name));
     let names = || {
         session

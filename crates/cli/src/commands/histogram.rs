@@ -180,7 +180,7 @@ impl Histogram {
             .filter(|(_, row)| row.objects > 0)
             .collect();
         if let Some(filter) = &arguments.filter {
-            let pattern = Pattern::new(filter);
+            let pattern = Pattern::class(filter);
             if !rows.iter().any(|(group, _)| pattern.matches(&group.name)) {
                 let all = rows.iter().map(|(group, _)| group.name.as_str());
                 return Err(Failure::NothingFound(
@@ -246,7 +246,7 @@ impl Histogram {
         };
         let numbers =
             "objects,shallow,retained,retained_objects,unreachable_objects,unreachable_shallow";
-        write!(out, "{name},{numbers}\r\n")?;
+        write!(out, "{name},{numbers}\n")?;
         for (group, row) in &self.rows[..self.shown] {
             let numbers = [
                 row.objects,

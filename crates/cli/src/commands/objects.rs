@@ -97,7 +97,7 @@ impl<'a> Objects<'a> {
         let session = &source.session;
         let classes = session.state().classes();
         let names = || classes.iter().map(|class| class.name.as_str());
-        let pattern = Pattern::new(arguments.class.as_deref().unwrap_or("*"));
+        let pattern = Pattern::class(arguments.class.as_deref().unwrap_or("*"));
         let wanted: Vec<bool> = names().map(|name| pattern.matches(name)).collect();
         if !wanted.contains(&true) {
             return Err(Failure::NothingFound(pattern.no_match("class", names())));
@@ -188,11 +188,11 @@ impl Objects<'_> {
             row.number(self.analysis.dominators.retained[node as usize]);
             row.text(",");
             match self.dominator(node) {
-                ROOT => row.text("root,true\r\n"),
-                UNREACHABLE => row.text(",false\r\n"),
+                ROOT => row.text("root,true\n"),
+                UNREACHABLE => row.text(",false\n"),
                 above => {
                     row.hex(self.addresses[above as usize]);
-                    row.text(",true\r\n");
+                    row.text(",true\n");
                 }
             }
             out.write_all(&row.bytes)

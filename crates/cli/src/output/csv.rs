@@ -1,4 +1,4 @@
-//! CSV as RFC 4180 has it: a header line, commas, quotes where needed.
+//! CSV as RFC 4180 has it, but with plain newlines as Unix tools expect them.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ pub fn line(out: &mut impl Write, cells: &[&str]) -> io::Result<()> {
         }
         out.write_all(escaped(cell).as_bytes())?;
     }
-    out.write_all(b"\r\n")
+    out.write_all(b"\n")
 }
 
 /// A cell, in quotes if it needs them.
@@ -30,6 +30,6 @@ mod tests {
     fn cells_are_quoted_when_needed() {
         let mut out = Vec::new();
         line(&mut out, &["a,b", "say \"hi\"", "int[]", ""]).unwrap();
-        assert_eq!(out, b"\"a,b\",\"say \"\"hi\"\"\",int[],\r\n");
+        assert_eq!(out, b"\"a,b\",\"say \"\"hi\"\"\",int[],\n");
     }
 }

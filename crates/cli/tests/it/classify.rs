@@ -76,7 +76,7 @@ fn tables_and_csv_show_the_same_nodes() {
     ]);
     assert!(
         csv.starts_with(
-            "path,objects,shallow,deep,deep_objects,retained,retained_objects\r\nOverall,"
+            "path,objects,shallow,deep,deep_objects,retained,retained_objects\nOverall,"
         )
     );
     let shown = text.lines().filter(|line| !line.contains('…')).count();
