@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use anthill_graph::NodeId;
-use anthill_heap::{ClassId, HeapState, ObjectId};
+use anthill_heap::{ClassId, ObjectId};
 use anthill_session::{Analysis, Session};
 use serde::Serialize;
 
@@ -11,40 +11,36 @@ use crate::failure::Failure;
 use crate::output::units::hex;
 
 pub struct ClassNames<'a> {
-    state: &'a HeapState,
+    session: &'a Session,
     /// Names that several classes have.
     ambiguous: HashSet<&'a str>,
 }
 
 impl<'a> ClassNames<'a> {
-    pub fn new(state: &'a HeapState) -> Self {
+    pub fn new(session: &'a Session) -> Self {
         let mut seen = HashSet::new();
-        let names = state.classes().iter().map(|class| class.name.as_str());
+        let names = session
+            .state()
+            .classes()
+            .iter()
+            .map(|class| class.name.as_str());
         ClassNames {
-            state,
+            session,
             ambiguous: names.filter(|&name| !seen.insert(name)).collect(),
         }
     }
 
     /// The name of a class, with its loader if the name alone is ambiguous.
     pub fn unambiguous(&self, class: ClassId) -> String {
-        let class = &self.state.classes()[class as usize];
+        let class = &self.session.state().classes()[class as usize];
         if self.ambiguous.contains(class.name.as_str()) {
-            format!("{} (loader {})", class.name, self.loader(class.loader))
+            format!(
+                "{} (loader {})",
+                class.name,
+                self.session.loader_name(class.loader)
+            )
         } else {
             class.name.clone()
-        }
-    }
-
-    /// A class loader: its class and address.
-    pub fn loader(&self, loader: Option<ObjectId>) -> String {
-        match loader {
-            None => "boot".to_owned(),
-            Some(loader) => format!(
-                "{}@{}",
-                self.state.class(loader).name,
-                hex(self.state.addresses.address(loader))
-            ),
         }
     }
 }

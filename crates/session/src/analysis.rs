@@ -7,7 +7,7 @@ use anthill_graph::{
     DepthFirst, Dominators, Graph, GroupTotals, Membership, NodeId, UNREACHABLE,
     retained_by_groups, weakly_reachable,
 };
-use anthill_heap::{Cancelled, ClassKind, Column, HeapState, ObjectId, Progress};
+use anthill_heap::{Cancelled, Class, ClassKind, Column, FieldType, HeapState, ObjectId, Progress};
 use anthill_hprof::index::{Index, IndexWriter};
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
@@ -57,12 +57,27 @@ pub struct Groups {
     other_labels: FxHashMap<(u32, Option<ObjectId>), u32>,
 }
 
+/// The package group of a class: arrays of primitives belong to no package.
+pub fn package_group(class: &Class) -> &str {
+    let element = class.name.trim_end_matches("[]");
+    let primitive = element.len() < class.name.len()
+        && FieldType::ALL
+            .iter()
+            .skip(1)
+            .any(|ty| ty.java_name() == element);
+    match class.package() {
+        "" if primitive => "(arrays of primitives)",
+        "" => "(unnamed package)",
+        package => package,
+    }
+}
+
 impl Groups {
     pub fn new(state: &HeapState) -> Self {
         let classes = state.classes();
         let mut packages: Vec<String> = classes
             .iter()
-            .map(|class| class.package().to_owned())
+            .map(|class| package_group(class).to_owned())
             .collect();
         packages.sort_unstable();
         packages.dedup();
@@ -99,7 +114,7 @@ impl Groups {
 
     /// The groups of a class and a loader.
     fn of(&self, state: &HeapState, class: u32, loader: Option<ObjectId>) -> Vec<u32> {
-        let package = state.classes()[class as usize].package();
+        let package = package_group(&state.classes()[class as usize]);
         let package = self
             .packages
             .binary_search_by(|known| known.as_str().cmp(package))

@@ -22,7 +22,7 @@ use anthill_heap::{HeapState, Progress, Sizes};
 use anthill_hprof::index::{Identity, Index, IndexWriter};
 use anthill_hprof::{Dump, DumpInfo, Records, mat_sizes};
 
-pub use analysis::{Analysis, Grouping, Groups, Row};
+pub use analysis::{Analysis, Grouping, Groups, Row, package_group};
 pub use anthill_hprof::Error;
 pub use cache::IndexFolder;
 pub use dominator_tree::{Member, TreeItem, TreeOptions};

@@ -13,7 +13,7 @@ use crate::output::tree::indent;
 use crate::output::units::{bytes, count, share};
 use crate::output::{Out, csv, json};
 use crate::pattern::Pattern;
-use crate::source::{Source, SourceArguments};
+use crate::source::{Source, SourceArguments, limit, percent};
 
 /// Split objects by any list of classifiers
 ///
@@ -43,13 +43,13 @@ pub struct Arguments {
     #[arg(long)]
     pub unreachable: bool,
     /// Hide nodes that retain less than this share of the reachable heap
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, allow_negative_numbers = true)]
     pub least: f64,
     /// How many levels of nodes; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = limit, allow_negative_numbers = true)]
     pub depth: usize,
     /// How many nodes below each node; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit, allow_negative_numbers = true)]
     pub limit: usize,
     /// Print CSV
     #[arg(long, conflicts_with = "json")]

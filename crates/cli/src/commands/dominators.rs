@@ -137,7 +137,7 @@ impl<'a> Tree<'a> {
     fn with(source: &'a Source, options: &TreeOptions) -> Result<Self, Failure> {
         Ok(Tree {
             source,
-            names: ClassNames::new(source.session.state()),
+            names: ClassNames::new(&source.session),
             items: source.session.dominator_tree(options)?,
             reachable: source.session.analysis()?.total().retained,
         })

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::Write;
 
-use anthill_heap::{Class, ClassId, ClassKind, FieldType, ObjectId};
+use anthill_heap::{ClassId, ObjectId};
 use anthill_session::{Grouping, Row};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -98,15 +98,13 @@ struct GroupName {
     class: Option<ClassId>,
     /// Of a class that is shown: its loader, where that is needed.
     loader: Option<String>,
-    /// What people read instead of the name.
-    shown: Option<&'static str>,
 }
 
 impl GroupName {
     fn shown(&self) -> String {
-        match (&self.loader, self.shown) {
-            (Some(loader), _) => format!("{} (loader {loader})", self.name),
-            (None, shown) => shown.unwrap_or(&self.name).to_owned(),
+        match &self.loader {
+            Some(loader) => format!("{} (loader {loader})", self.name),
+            None => self.name.clone(),
         }
     }
 }
@@ -246,7 +244,7 @@ impl Histogram {
         };
         let numbers =
             "objects,shallow,retained,retained_objects,unreachable_objects,unreachable_shallow";
-        write!(out, "{name},{numbers}\n")?;
+        writeln!(out, "{name},{numbers}")?;
         for (group, row) in &self.rows[..self.shown] {
             let numbers = [
                 row.objects,
@@ -357,22 +355,9 @@ fn group_names(source: &Source, by: By) -> Result<Vec<GroupName>, Failure> {
         name: name.to_owned(),
         class: None,
         loader: None,
-        shown: None,
     };
     let analysis = source.session.analysis()?;
     let groups = analysis.groups();
-    let is_primitive_array = |class: &Class| match class.kind {
-        ClassKind::Array(element) => element != FieldType::Object,
-        _ => false,
-    };
-    let mut classes = state.classes().iter().zip(analysis.rows(Grouping::Class));
-    let unnamed = if classes.any(|(class, row)| {
-        row.objects > 0 && class.package().is_empty() && !is_primitive_array(class)
-    }) {
-        "(unnamed package and arrays of primitives)"
-    } else {
-        "(arrays of primitives)"
-    };
     Ok(match by {
         By::Class => (0..)
             .zip(state.classes())
@@ -384,10 +369,7 @@ fn group_names(source: &Source, by: By) -> Result<Vec<GroupName>, Failure> {
         By::Package => groups
             .packages
             .iter()
-            .map(|package| GroupName {
-                shown: package.is_empty().then_some(unnamed),
-                ..plain(package)
-            })
+            .map(|package| plain(package))
             .collect(),
         By::Loader => groups
             .loaders
@@ -401,7 +383,7 @@ fn group_names(source: &Source, by: By) -> Result<Vec<GroupName>, Failure> {
 /// ambiguous. The names are in the file, which need not be read for anything else.
 fn name_loaders(source: &Source, rows: &mut [(GroupName, Row)], for_program: bool) {
     let state = source.session.state();
-    let ambiguous = ClassNames::new(state);
+    let ambiguous = ClassNames::new(&source.session);
     let mut known: HashMap<Option<ObjectId>, String> = HashMap::new();
     for (group, _) in rows {
         let Some(id) = group.class else { continue };

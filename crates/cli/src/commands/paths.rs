@@ -17,7 +17,7 @@ use crate::output::tree::indent;
 use crate::output::units::{bytes, count, counted, hex, share};
 use crate::output::{Out, json, shell};
 use crate::pattern::Pattern;
-use crate::source::{Source, SourceArguments};
+use crate::source::{Source, SourceArguments, limit, percent};
 
 /// Show why objects are alive: the shortest paths from the GC roots to them
 ///
@@ -41,10 +41,10 @@ pub struct Arguments {
     #[arg(value_name = "OBJECT|CLASS")]
     pub target: String,
     /// How many paths to an object, how many branches at each step to a class; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = limit, allow_negative_numbers = true)]
     pub limit: usize,
     /// Leave out branches that lead to less than this part of the objects and of the bytes, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, allow_negative_numbers = true)]
     pub least: f64,
 }
 
@@ -315,7 +315,7 @@ impl ClassPaths {
         }
         let view = View {
             source,
-            names: ClassNames::new(state),
+            names: ClassNames::new(session),
             limit: super::or_all(arguments.limit),
             least: arguments.least,
             merged: &merged,

@@ -366,7 +366,7 @@ impl Summary {
 }
 
 fn top_classes(source: &Source, rows: &[Row]) -> Vec<TopClass> {
-    let names = ClassNames::new(source.session.state());
+    let names = ClassNames::new(&source.session);
     let mut order: Vec<u32> = (0..rows.len() as u32).collect();
     order.sort_by_key(|&class| std::cmp::Reverse(rows[class as usize].retained));
     let top = order.into_iter().take(TOP);

@@ -2,7 +2,7 @@
 
 use anthill_graph::{Convention, NodeId, gc_closure};
 use anthill_heap::{ObjectId, Value};
-use anthill_session::{Grouping, Session};
+use anthill_session::{Grouping, Session, package_group};
 use anthill_testkit::{DumpOptions, Jdk, Sample};
 
 use crate::{compare, open};
@@ -208,7 +208,7 @@ fn classes_packages_and_loaders_retain_what_dies_with_them() {
     }
     for (group, package) in analysis.groups().packages.iter().enumerate() {
         check(Grouping::Package, group, &|object| {
-            state.class(object).package() == package
+            package_group(state.class(object)) == package
         });
     }
     let loaders = &analysis.groups().loaders;
