@@ -128,10 +128,10 @@ fn load_with<const ID: usize>(
             kind: MissingKind::DanglingReferences,
             offset: None,
             amount: tables.dangling,
-            what: format!(
-                "{} references lead to objects that are not in the file",
-                tables.dangling
-            ),
+            what: match tables.dangling {
+                1 => "1 reference leads to an object that is not in the file".to_owned(),
+                many => format!("{many} references lead to objects that are not in the file"),
+            },
         });
     }
     let Loaded {

@@ -176,10 +176,12 @@ impl Part {
                     kind: MissingKind::Unreadable,
                     offset: Some(position as u64),
                     amount: (next - position) as u64,
-                    what: format!(
-                        "{} bytes of the heap make no sense and were passed over",
-                        next - position
-                    ),
+                    what: match next - position {
+                        1 => "a byte of the heap makes no sense and was passed over".to_owned(),
+                        many => {
+                            format!("{many} bytes of the heap make no sense and were passed over")
+                        }
+                    },
                 });
                 position = next;
             }
