@@ -9,6 +9,7 @@ use anthill_hprof::Records;
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Step, What};
+use crate::error::Error;
 use crate::values::{Assignment, Classified, LabelId, PathId, Values};
 
 /// What classifiers can ask.
@@ -29,7 +30,7 @@ impl<'a> Context<'a> {
 
     /// The levels of a tree: what each step says about all objects. A transformer and all steps
     /// after it make one level.
-    pub fn levels(&self, steps: &[Step]) -> Result<Vec<Classified>, Cancelled> {
+    pub fn levels(&self, steps: &[Step]) -> Result<Vec<Classified>, Error> {
         let mut levels = Vec::new();
         for (index, step) in steps.iter().enumerate() {
             if step.entry().transformer {
@@ -42,7 +43,7 @@ impl<'a> Context<'a> {
         Ok(levels)
     }
 
-    fn classify(&self, step: &Step) -> Result<Classified, Cancelled> {
+    fn classify(&self, step: &Step) -> Result<Classified, Error> {
         let state = self.state();
         Ok(match step.what {
             What::Type => {

@@ -57,6 +57,8 @@ pub struct Entry {
     pub returns: &'static str,
     /// Whether it takes an argument in parentheses.
     pub argument: Option<&'static str>,
+    /// Whether it can do without its argument.
+    pub optional: bool,
     /// Whether it turns an object into other objects, which the steps after it classify.
     pub transformer: bool,
 }
@@ -77,6 +79,7 @@ const fn classifier(
         cardinality,
         returns,
         argument: None,
+        optional: false,
         transformer: false,
     }
 }
@@ -96,6 +99,7 @@ const fn transformer(
         cardinality,
         returns: "objects",
         argument: None,
+        optional: false,
         transformer: true,
     }
 }
@@ -327,7 +331,9 @@ impl Step {
             ));
         };
         match (entry.argument, &argument) {
-            (Some(needed), None) => Err(format!("`{name}` needs an argument: {name}({needed})")),
+            (Some(needed), None) if !entry.optional => {
+                Err(format!("`{name}` needs an argument: {name}({needed})"))
+            }
             (None, Some(_)) => Err(format!("`{name}` takes no argument")),
             _ => Ok(Step {
                 what: entry.what,

@@ -5,11 +5,15 @@
 
 mod builtin;
 mod catalog;
+mod error;
+mod pattern;
 mod transform;
 mod tree;
 mod values;
 
 pub use builtin::Context;
 pub use catalog::{CATALOG, Cardinality, Entry, Mistake, Step, What};
+pub use error::Error;
+pub use pattern::Pattern;
 pub use tree::{OVERALL, Tree, TreeNode, TreeNodeId};
 pub use values::{Assignment, Classified, KeyId, LabelId, NO_PATH, PathId, Values};

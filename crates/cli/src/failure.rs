@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anthill_hprof::Error;
+use anthill_hprof::Error as DumpError;
+use anthill_session::Error;
 
 pub enum Failure {
     /// The question was fine, but the answer is empty.
@@ -65,22 +66,34 @@ impl From<serde_json::Error> for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        match error {
+            Error::Dump(error) => error.into(),
+            Error::Question(reason) => Failure::unusable(
+                reason,
+                "`anthill classifiers` lists what objects can be split by.",
+            ),
+        }
+    }
+}
+
+impl From<DumpError> for Failure {
+    fn from(error: DumpError) -> Self {
         let advice = match &error {
-            Error::Io { source, .. } => match source.kind() {
+            DumpError::Io { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound => "Check the path.",
                 io::ErrorKind::PermissionDenied => {
                     "Read it as the user who ran the JVM: dumps are readable by their owner only."
                 }
                 _ => "Copy the file to a local disk and try again.",
             },
-            Error::Unusable { reason, .. } if reason.starts_with("there is no dump number") => {
+            DumpError::Unusable { reason, .. } if reason.starts_with("there is no dump number") => {
                 "Say another number after --dump; without it, the last dump is taken."
             }
-            Error::Unusable { .. } => {
+            DumpError::Unusable { .. } => {
                 "A heap dump is written by `jcmd PID GC.heap_dump FILE` or by the JVM itself with \
                  -XX:+HeapDumpOnOutOfMemoryError; check that it was copied whole."
             }
-            Error::Cancelled => "Start it again to get a result.",
+            DumpError::Cancelled => "Start it again to get a result.",
         };
         Failure::unusable(error.to_string(), advice)
     }

@@ -5,7 +5,6 @@ mod commands;
 mod failure;
 mod names;
 mod output;
-mod pattern;
 mod progress;
 mod source;
 

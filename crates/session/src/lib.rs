@@ -7,6 +7,7 @@ mod analysis;
 mod cache;
 mod classification;
 mod dominator_tree;
+mod error;
 mod labels;
 mod merged_paths;
 mod object_paths;
@@ -23,9 +24,9 @@ use anthill_hprof::index::{Identity, Index, IndexWriter};
 use anthill_hprof::{Dump, DumpInfo, Records, mat_sizes};
 
 pub use analysis::{Analysis, Grouping, Groups, Row, package_group};
-pub use anthill_hprof::Error;
 pub use cache::IndexFolder;
 pub use dominator_tree::{Member, TreeItem, TreeOptions};
+pub use error::Error;
 pub use labels::{Label, edge_kind, frame_name, primitive, quoted};
 pub use merged_paths::{Branch, BranchClass, MergedPaths, RootsByObject};
 pub use object_paths::ObjectPaths;

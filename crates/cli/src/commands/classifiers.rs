@@ -29,6 +29,7 @@ struct Row {
     cardinality: String,
     returns: &'static str,
     argument: Option<&'static str>,
+    argument_optional: bool,
     description: &'static str,
     example: &'static str,
 }
@@ -45,6 +46,7 @@ impl From<&Entry> for Row {
             cardinality: entry.cardinality.to_string(),
             returns: entry.returns,
             argument: entry.argument,
+            argument_optional: entry.optional,
             description: entry.description,
             example: entry.example,
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::io::Write;
 
-use anthill_classify::{OVERALL, Step, Tree, TreeNodeId};
+use anthill_classify::{OVERALL, Pattern, Step, Tree, TreeNodeId};
 use clap::Args;
 use serde::Serialize;
 
@@ -12,7 +12,6 @@ use crate::output::table::{Align, Table};
 use crate::output::tree::indent;
 use crate::output::units::{bytes, count, share};
 use crate::output::{Out, csv, json};
-use crate::pattern::Pattern;
 use crate::source::{Source, SourceArguments, limit, percent};
 
 /// Split objects by any list of classifiers

@@ -14,8 +14,8 @@ use crate::names::ClassNames;
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, counted, share};
 use crate::output::{Out, csv, json};
-use crate::pattern::Pattern;
 use crate::source::{Source, SourceArguments, limit};
+use anthill_classify::Pattern;
 
 /// Count objects and bytes by class, package or class loader
 ///

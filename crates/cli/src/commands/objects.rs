@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, counted, hex};
 use crate::output::{Out, csv, json};
-use crate::pattern::Pattern;
 use crate::source::{Source, SourceArguments, limit};
+use anthill_classify::Pattern;
 
 /// List objects: address, class, sizes and dominator of each
 ///

@@ -16,8 +16,8 @@ use crate::output::table::{Align, Table};
 use crate::output::tree::indent;
 use crate::output::units::{bytes, count, counted, hex, share};
 use crate::output::{Out, json, shell};
-use crate::pattern::Pattern;
 use crate::source::{Source, SourceArguments, limit, percent};
+use anthill_classify::Pattern;
 
 /// Show why objects are alive: the shortest paths from the GC roots to them
 ///

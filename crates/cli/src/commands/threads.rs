@@ -14,8 +14,8 @@ use crate::names::ObjectName;
 use crate::output::table::{Align, Table, fit};
 use crate::output::units::{bytes, count, counted};
 use crate::output::{Out, json};
-use crate::pattern::Pattern;
 use crate::source::{Source, SourceArguments, limit};
+use anthill_classify::Pattern;
 
 /// Show threads, their stacks, and what the local variables hold
 ///

@@ -10,8 +10,7 @@ use std::path::Path;
 
 use anthill_graph::Convention;
 use anthill_heap::Quiet;
-use anthill_hprof::Error;
-use anthill_session::{Grouping, IndexFolder, Options, Session};
+use anthill_session::{Error, Grouping, IndexFolder, Options, Session};
 use anthill_testkit::Histogram;
 
 /// Opens a dump without an index.

@@ -1,0 +1,18 @@
+//! Why a classification cannot be had.
+
+use anthill_heap::Cancelled;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cancelled")]
+    Cancelled,
+    /// A step cannot be evaluated on this heap.
+    #[error("{step}: {reason}")]
+    Step { step: String, reason: String },
+}
+
+impl From<Cancelled> for Error {
+    fn from(_: Cancelled) -> Self {
+        Error::Cancelled
+    }
+}

@@ -1,0 +1,27 @@
+//! What can keep a session from answering.
+
+use anthill_heap::Cancelled;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Dump(#[from] anthill_hprof::Error),
+    /// The question cannot be answered on this heap.
+    #[error("{0}")]
+    Question(String),
+}
+
+impl From<Cancelled> for Error {
+    fn from(cancelled: Cancelled) -> Self {
+        Error::Dump(cancelled.into())
+    }
+}
+
+impl From<anthill_classify::Error> for Error {
+    fn from(error: anthill_classify::Error) -> Self {
+        match error {
+            anthill_classify::Error::Cancelled => Cancelled.into(),
+            error => Error::Question(error.to_string()),
+        }
+    }
+}
