@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::language::Mistake;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cardinality {
     /// One key an object.
@@ -273,13 +275,6 @@ pub struct Step {
     pub argument: Option<String>,
 }
 
-/// A mistake in a list of steps, with the place of the word in question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
-    pub column: usize,
-    pub message: String,
-}
-
 impl Step {
     pub fn entry(&self) -> &'static Entry {
         CATALOG
@@ -291,14 +286,12 @@ impl Step {
     /// Steps separated by commas: `type, pointed-from, field(state)`.
     pub fn parse_list(text: &str) -> Result<Vec<Step>, Mistake> {
         let mut steps = Vec::new();
-        let mut column = 1;
+        let mut start = 0;
         for part in text.split(',') {
-            let start = column + part.chars().take_while(|c| c.is_whitespace()).count();
-            steps.push(Step::parse(part.trim()).map_err(|message| Mistake {
-                column: start,
-                message,
-            })?);
-            column += part.chars().count() + 1;
+            let blanks = part.len() - part.trim_start().len();
+            let step = Step::parse(part.trim());
+            steps.push(step.map_err(|message| Mistake::at(text, start + blanks, message))?);
+            start += part.len() + 1;
         }
         match steps.last() {
             Some(last) if last.entry().transformer => {
@@ -306,10 +299,7 @@ impl Step {
                     "after `{}` a classifier is needed for the objects it leads to",
                     last.entry().name
                 );
-                Err(Mistake {
-                    column: text.chars().count() + 1,
-                    message,
-                })
+                Err(Mistake::at(text, text.len(), message))
             }
             _ => Ok(steps),
         }

@@ -6,14 +6,16 @@
 mod builtin;
 mod catalog;
 mod error;
+mod language;
 mod pattern;
 mod transform;
 mod tree;
 mod values;
 
 pub use builtin::Context;
-pub use catalog::{CATALOG, Cardinality, Entry, Mistake, Step, What};
+pub use catalog::{CATALOG, Cardinality, Entry, Step, What};
 pub use error::Error;
+pub use language::{Binary, Expr, ExprKind, Mistake, Parser, Token, Unary};
 pub use pattern::Pattern;
 pub use tree::{OVERALL, Tree, TreeNode, TreeNodeId};
 pub use values::{Assignment, Classified, KeyId, LabelId, NO_PATH, PathId, Values};

@@ -57,13 +57,8 @@ pub struct Arguments {
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     let steps = Step::parse_list(&arguments.by).map_err(|mistake| {
-        let caret = " ".repeat(mistake.column - 1);
-        let reason = format!(
-            "--by, column {}: {}\n  {}\n  {caret}^",
-            mistake.column, mistake.message, arguments.by
-        );
         Failure::unusable(
-            reason,
+            mistake.show("--by", &arguments.by),
             "`anthill classifiers` lists what objects can be split by",
         )
     })?;
