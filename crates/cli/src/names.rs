@@ -61,7 +61,7 @@ impl ObjectName {
             class: class_name(session, node).to_owned(),
             address: hex(label.address),
             label: label.to_string(),
-            retained: analysis.dominators.retained[node as usize],
+            retained: analysis.dominators.retained(node),
         }
     }
 }

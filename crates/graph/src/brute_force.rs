@@ -134,7 +134,7 @@ fn dominators_and_retained_sizes() {
             );
             if all.contains(&node) {
                 assert_eq!(
-                    dominators.retained[node as usize],
+                    dominators.retained(node),
                     bytes(graph, &dominated),
                     "seed {seed} node {node}"
                 );

@@ -3,6 +3,7 @@
 
 use anthill_heap::{BitSet, Buffer, Cancelled, Column, Progress};
 
+use crate::amounts::{Amounts, Word};
 use crate::depth_first::{DepthFirst, VIRTUAL_ROOT};
 use crate::graph::{Graph, NodeId};
 
@@ -14,8 +15,7 @@ pub const UNREACHABLE: u32 = u32::MAX - 1;
 pub struct Dominators {
     /// By node: its immediate dominator, [`ROOT`] or [`UNREACHABLE`].
     pub immediate: Column<u32>,
-    /// By node: bytes that would die with it; its own if it is unreachable.
-    pub retained: Column<u64>,
+    pub retained: Amounts,
 }
 
 impl Dominators {
@@ -30,18 +30,25 @@ impl Dominators {
         let (order, leaves, dominators) = search.into_dominators();
         progress.check()?;
         progress.advance(total / 2);
-        let mut retained = retained(graph, &order, &leaves, &dominators);
-        progress.advance(total / 2);
         let immediate = by_node(graph, &order, &leaves, &dominators);
-        for (node, (bytes, &above)) in (0..).zip(retained.iter_mut().zip(immediate.iter())) {
-            if above == UNREACHABLE {
-                *bytes = graph.size(node);
-            }
-        }
+        progress.advance(total / 2);
+        let tree = Numbered {
+            order: &order,
+            leaves: &leaves,
+            dominators: &dominators,
+            immediate: &immediate,
+        };
+        let retained = tree.retained(graph);
         Ok(Dominators {
             immediate: immediate.into(),
-            retained: retained.into(),
+            retained,
         })
+    }
+
+    /// Bytes that would die with a node; its own if it is unreachable.
+    #[inline]
+    pub fn retained(&self, node: NodeId) -> u64 {
+        self.retained.get(node)
     }
 
     pub fn is_reachable(&self, node: NodeId) -> bool {
@@ -90,30 +97,61 @@ fn by_node(graph: &Graph, order: &[NodeId], leaves: &BitSet, dominators: &[u32])
     immediate
 }
 
-/// By node: its bytes and those of all nodes it dominates. Of nodes that were not reached it
-/// says nothing.
-fn retained(graph: &Graph, order: &[NodeId], leaves: &BitSet, dominators: &[u32]) -> Buffer<u64> {
-    let with_leaves = (0..graph.len()).zip(graph.sizes()).map(|(node, size)| {
-        let below = graph
-            .references(node)
+/// A dominator tree by the numbers of the search and by node.
+struct Numbered<'a> {
+    order: &'a [NodeId],
+    leaves: &'a BitSet,
+    dominators: &'a [u32],
+    immediate: &'a [u32],
+}
+
+impl Numbered<'_> {
+    /// By node: its bytes and those of all nodes it dominates; its own if it was not reached.
+    fn retained(&self, graph: &Graph) -> Amounts {
+        self.retained_words::<u32>(graph)
+            .or_else(|| self.retained_words::<u64>(graph))
+            .expect("a heap has fewer than 2^64 bytes")
+    }
+
+    /// `None` if the words are too narrow.
+    fn retained_words<W: Word>(&self, graph: &Graph) -> Option<Amounts> {
+        let shift = graph.size_shift();
+        let mut total = 0;
+        let with_leaves = (0..graph.len()).zip(graph.sizes()).map(|(node, size)| {
+            total += size;
+            W::of((size + self.leaf_bytes(graph, node)) >> shift)
+        });
+        let mut retained = Buffer::collect(graph.len() as usize, with_leaves);
+        if total >> shift > W::MOST {
+            return None;
+        }
+        let units: &mut [W] = &mut retained;
+        let own = self
+            .order
             .iter()
-            .filter(|&&to| leaves.contains(to));
-        size + below.map(|&to| graph.size(to)).sum::<u64>()
-    });
-    let mut retained = Buffer::collect(graph.len() as usize, with_leaves);
-    let bytes: &mut [u64] = &mut retained;
-    let own = order
-        .iter()
-        .map(|&node| bytes.get(node as usize).copied().unwrap_or(0));
-    let mut sums = Buffer::collect(order.len(), own);
-    let sums: &mut [u64] = &mut sums;
-    for (number, &dominator) in dominators.iter().enumerate().skip(1).rev() {
-        sums[dominator as usize] += sums[number];
+            .map(|&node| units.get(node as usize).copied().unwrap_or(W::zeroed()));
+        let mut sums = Buffer::collect(self.order.len(), own);
+        let sums: &mut [W] = &mut sums;
+        for (number, &dominator) in self.dominators.iter().enumerate().skip(1).rev() {
+            sums[dominator as usize] = sums[dominator as usize].plus(sums[number]);
+        }
+        for (&node, &sum) in self.order.iter().zip(&*sums).skip(1) {
+            units[node as usize] = sum;
+        }
+        Some(W::amounts(shift, retained))
     }
-    for (&node, &sum) in order.iter().zip(&*sums).skip(1) {
-        bytes[node as usize] = sum;
+
+    #[inline]
+    fn leaf_bytes(&self, graph: &Graph, node: NodeId) -> u64 {
+        if self.immediate[node as usize] == UNREACHABLE {
+            return 0;
+        }
+        let references = graph.references(node).iter();
+        references
+            .filter(|&&to| self.leaves.contains(to))
+            .map(|&to| graph.size(to))
+            .sum()
     }
-    retained
 }
 
 impl DepthFirst {
@@ -231,6 +269,36 @@ fn eval(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heaps_of_any_size_and_alignment() {
+        for (size, wide) in [
+            (24, false),
+            (25, false),
+            (u32::MAX - 7, true),
+            (u32::MAX, true),
+        ] {
+            let mut heap = anthill_heap::HeapBuilder::new();
+            let names: Vec<String> = (0..20).map(|object| format!("o{object}")).collect();
+            for name in &names {
+                heap.object(name, "C", size);
+            }
+            names
+                .windows(2)
+                .for_each(|pair| heap.edges(&format!("{} -> {}", pair[0], pair[1])));
+            heap.root("o0");
+            let state = heap.build();
+            let sizes = state.tables.sizes.as_ref().unwrap();
+            let graph = Graph::new(&state, sizes, crate::Convention::DEFAULT);
+            let search = DepthFirst::new(&graph, &anthill_heap::Quiet).unwrap();
+            let dominators = Dominators::new(&graph, search, &anthill_heap::Quiet).unwrap();
+            assert_eq!(dominators.retained.wide.is_empty(), !wide, "{size}");
+            for node in 0..20 {
+                let below = u64::from(20 - node);
+                assert_eq!(dominators.retained(node), below * u64::from(size));
+            }
+        }
+    }
 
     #[test]
     fn near_and_far_dominators_are_the_same() {

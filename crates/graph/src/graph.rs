@@ -204,6 +204,11 @@ impl<'a> Graph<'a> {
         }
     }
 
+    /// Every size is a multiple of two to the power of this.
+    pub fn size_shift(&self) -> u32 {
+        self.sizer.shift()
+    }
+
     /// Shallow bytes of all nodes in order.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
         let details: &[u32] = &self.state.columns.details;

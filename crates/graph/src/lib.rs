@@ -3,6 +3,7 @@
 //! Works on numbers only: it knows neither names of classes nor files. Everything is iterative,
 //! for a chain of ten million objects is a normal heap.
 
+mod amounts;
 mod closure;
 mod convention;
 mod deep;
@@ -13,6 +14,7 @@ mod groups;
 mod paths;
 mod sets;
 
+pub use amounts::Amounts;
 pub use closure::{gc_closure, reachable, transitive_closure, weakly_reachable};
 pub use convention::Convention;
 pub use deep::deep_by_groups;

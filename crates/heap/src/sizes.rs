@@ -67,6 +67,9 @@ impl Sizes {
     }
 }
 
+/// JVMs align objects to at most 256 bytes.
+const LARGEST_SHIFT: u32 = 8;
+
 /// In place of an alignment: class objects, whose sizes are in a table of their own. Those of
 /// primitive types are not in it and have the base.
 const MIRROR: u32 = u32::MAX;
@@ -86,6 +89,22 @@ pub struct Sizer<'a> {
 }
 
 impl Sizer<'_> {
+    /// Every size is a multiple of two to the power of this.
+    pub fn shift(&self) -> u32 {
+        let of_rule = |rule: &Rule| match (rule.mask, rule.align) {
+            (0, _) => rule.base,
+            (_, 1) => rule.factor,
+            (_, align) => align,
+        };
+        let sizes = self
+            .rules
+            .iter()
+            .map(of_rule)
+            .chain(self.mirrors.iter().copied());
+        let bits = sizes.fold(1 << LARGEST_SHIFT, |bits, size| bits | size);
+        bits.trailing_zeros()
+    }
+
     #[inline]
     pub fn size(&self, class: ClassId, detail: u32) -> u64 {
         let rule = self.rules[class as usize];

@@ -4,7 +4,7 @@
 use std::io;
 
 use anthill_graph::{
-    DepthFirst, Dominators, Graph, GroupTotals, Membership, NodeId, UNREACHABLE,
+    Amounts, DepthFirst, Dominators, Graph, GroupTotals, Membership, NodeId, UNREACHABLE,
     retained_by_groups, weakly_reachable,
 };
 use anthill_heap::{Cancelled, Class, ClassKind, Column, FieldType, HeapState, ObjectId, Progress};
@@ -221,7 +221,10 @@ impl Analysis {
 
     pub(crate) fn save(&self, index: &mut IndexWriter) -> io::Result<()> {
         index.add("dominators", &self.dominators.immediate)?;
-        index.add("retained", &self.dominators.retained)?;
+        let retained = &self.dominators.retained;
+        index.add("retained-shift", &[retained.shift])?;
+        index.add("retained", &retained.narrow)?;
+        index.add("retained-wide", &retained.wide)?;
         index.add("rows", &self.rows)?;
         index.add(
             "weakly-reachable",
@@ -232,14 +235,20 @@ impl Analysis {
     pub(crate) fn restore(state: &HeapState, index: &Index) -> Option<Self> {
         let dominators = Dominators {
             immediate: index.column("dominators")?,
-            retained: index.column("retained")?,
+            retained: Amounts {
+                shift: *index.column::<u32>("retained-shift")?.first()?,
+                narrow: index.column("retained")?,
+                wide: index.column("retained-wide")?,
+            },
         };
         let groups = Groups::new(state);
         let rows: Column<Row> = index.column("rows")?;
         let [objects, bytes] = index.column::<u64>("weakly-reachable")?[..]
             .try_into()
             .ok()?;
-        let fits = rows.len() == groups.len() && dominators.immediate.len() >= state.len() as usize;
+        let fits = rows.len() == groups.len()
+            && dominators.immediate.len() >= state.len() as usize
+            && dominators.retained.nodes() == dominators.immediate.len();
         fits.then_some(Analysis {
             dominators,
             groups,

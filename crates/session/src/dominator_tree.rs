@@ -75,7 +75,7 @@ impl Session {
 fn tree(graph: &Graph, dominators: &Dominators, options: &TreeOptions) -> Vec<TreeItem> {
     let mut builder = Builder {
         graph,
-        retained: &dominators.retained,
+        dominators,
         children: Children::new(&dominators.immediate),
         options,
         items: Vec::new(),
@@ -184,7 +184,7 @@ impl Selection {
 struct Builder<'a> {
     graph: &'a Graph<'a>,
     /// By node.
-    retained: &'a [u64],
+    dominators: &'a Dominators,
     children: Children,
     options: &'a TreeOptions,
     items: Vec<TreeItem>,
@@ -194,7 +194,10 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn retained_by(&self, nodes: &[NodeId]) -> u64 {
-        nodes.iter().map(|&node| self.retained[node as usize]).sum()
+        nodes
+            .iter()
+            .map(|&node| self.dominators.retained(node))
+            .sum()
     }
 
     fn add(&mut self, member: Member, count: u64, retained: u64, parent: usize, below: Below) {
@@ -276,7 +279,7 @@ impl Builder<'_> {
         let least = self.options.least;
         let large = retained.div_ceil(STANDS_ALONE).max(least).max(1);
         let most_alone = self.options.limit.saturating_sub(2).max(1);
-        let size = |node: NodeId| self.retained[node as usize];
+        let size = |node: NodeId| self.dominators.retained(node);
         let mut by_class: Vec<(u32, NodeId)> = children
             .iter()
             .map(|&node| (self.graph.class(node).unwrap_or(u32::MAX), node))
@@ -313,7 +316,7 @@ impl Builder<'_> {
 
     fn select_below(&self, node: NodeId) -> Selection {
         self.select(
-            self.retained[node as usize],
+            self.dominators.retained(node),
             self.children.of(node as usize),
         )
     }
@@ -357,7 +360,7 @@ impl Builder<'_> {
         self.add(
             Member::Chain(class.filter(|_| same)),
             folded.len() as u64,
-            self.retained[folded[0] as usize],
+            self.dominators.retained(folded[0]),
             parent,
             Below::End(end),
         );

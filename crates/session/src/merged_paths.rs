@@ -150,7 +150,7 @@ fn retained_alone(graph: &Graph, analysis: &Analysis, targets: &[NodeId]) -> Vec
                 path.iter().for_each(|&node| below.insert(node));
                 0
             } else {
-                dominators.retained[target as usize]
+                dominators.retained(target)
             }
         })
         .collect()

@@ -145,9 +145,7 @@ impl Session {
         });
         Ok(Kept {
             objects: None,
-            retained: topmost
-                .map(|&node| dominators.retained[node as usize])
-                .sum(),
+            retained: topmost.map(|&node| dominators.retained(node)).sum(),
         })
     }
 }

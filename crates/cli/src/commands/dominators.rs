@@ -123,7 +123,7 @@ impl<'a> Tree<'a> {
             None => None,
         };
         let retained = top.map_or(analysis.total().retained, |node| {
-            analysis.dominators.retained[node as usize]
+            analysis.dominators.retained(node)
         });
         let options = TreeOptions {
             top,

@@ -206,7 +206,7 @@ impl Details {
             loader: session.loader_name(class.loader),
             stands_for: StandsFor::new(source, analysis, object),
             shallow: graph.size(object),
-            retained: analysis.dominators.retained[object as usize],
+            retained: analysis.dominators.retained(object),
             reachable: analysis.dominators.is_reachable(object),
             text: records.string(state, object),
             roots: RootsByObject::new(session)

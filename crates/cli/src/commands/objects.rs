@@ -118,10 +118,7 @@ impl<'a> Objects<'a> {
         objects.addresses.resize(graph.len() as usize, 0);
         objects.sorted = match arguments.sort {
             Sort::Address => None,
-            Sort::Retained => {
-                let retained: &[u64] = &analysis.dominators.retained;
-                Some(objects.largest(|node| retained[node as usize]))
-            }
+            Sort::Retained => Some(objects.largest(|node| analysis.dominators.retained(node))),
             Sort::Shallow => Some(objects.largest(|node| graph.size(node))),
         };
         Ok(objects)
@@ -185,7 +182,7 @@ impl Objects<'_> {
             row.text(",");
             row.number(self.graph.size(node));
             row.text(",");
-            row.number(self.analysis.dominators.retained[node as usize]);
+            row.number(self.analysis.dominators.retained(node));
             row.text(",");
             match self.dominator(node) {
                 ROOT => row.text("root,true\n"),
@@ -216,7 +213,7 @@ impl Objects<'_> {
             row.text(",\"shallow\":");
             row.number(self.graph.size(node));
             row.text(",\"retained\":");
-            row.number(self.analysis.dominators.retained[node as usize]);
+            row.number(self.analysis.dominators.retained(node));
             row.text(",\"dominator\":");
             match self.dominator(node) {
                 ROOT => row.text("\"root\",\"reachable\":true}"),
@@ -259,7 +256,7 @@ impl Objects<'_> {
             table.row([
                 hex(label.address),
                 bytes(self.graph.size(node)),
-                bytes(self.analysis.dominators.retained[node as usize]),
+                bytes(self.analysis.dominators.retained(node)),
                 match self.dominator(node) {
                     ROOT => "root".to_owned(),
                     UNREACHABLE => "unreachable".to_owned(),

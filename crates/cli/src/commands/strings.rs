@@ -113,7 +113,7 @@ impl Strings {
                 unreachable: 0,
             });
             copies.copies += 1;
-            copies.retained += analysis.dominators.retained[object as usize];
+            copies.retained += analysis.dominators.retained(object);
             copies.unreachable += u64::from(!analysis.dominators.is_reachable(object));
         }
         let mut rows: Vec<(String, Copies)> = by_text.into_iter().collect();

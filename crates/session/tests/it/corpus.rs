@@ -85,7 +85,7 @@ fn mats_convention_gives_mats_numbers_for_every_object() {
             };
             let ours = (
                 graph.size(node).to_string(),
-                dominators.retained[node as usize].to_string(),
+                dominators.retained(node).to_string(),
                 immediate,
             );
             assert_eq!(

@@ -46,7 +46,9 @@ fn answers(session: &Session) -> String {
         analysis.total(),
         analysis.rows(Grouping::Package),
         analysis.dominators.immediate.to_vec(),
-        analysis.dominators.retained.to_vec()
+        (0..state.len())
+            .map(|node| analysis.dominators.retained(node))
+            .collect::<Vec<_>>()
     )
 }
 

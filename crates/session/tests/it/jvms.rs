@@ -163,7 +163,7 @@ fn a_long_chain_needs_no_deep_stack() {
     let last = (0..session.state().len())
         .filter(|&object| session.state().class_id(object) == class as u32);
     let deepest = last
-        .map(|object| analysis.dominators.retained[object as usize])
+        .map(|object| analysis.dominators.retained(object))
         .max()
         .unwrap();
     assert_eq!(deepest, row.shallow, "the head retains the whole chain");
