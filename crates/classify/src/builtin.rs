@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::{Step, What};
 use crate::error::Error;
+use crate::parts;
 use crate::values::{Assignment, Classified, LabelId, PathId, Values};
 
 /// What classifiers can ask.
@@ -136,6 +137,12 @@ impl<'a> Context<'a> {
             What::ClosestRoot => self.closest_root()?,
             What::DominatingRoot => self.dominating_root(),
             What::CollectionHealth => self.collection_health(),
+            What::InstanceHealth => {
+                let mut values = Values::default();
+                let paths = parts::NAMES.map(|name| values.path([name]));
+                let of = Assignment::Parts(values.label(paths.to_vec()));
+                Classified { values, of }
+            }
             What::AllocationSite => self.allocation_site(),
             What::PointedFrom | What::PointsTo | What::Dominator => {
                 self.by_object(|values, _| values.label(Vec::new()))

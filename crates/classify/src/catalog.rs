@@ -40,6 +40,7 @@ pub enum What {
     InDegree,
     OutDegree,
     CollectionHealth,
+    InstanceHealth,
     Text,
     Field,
     AllocationSite,
@@ -108,7 +109,7 @@ const fn transformer(
 
 use Cardinality::{Hierarchy, Many, One};
 
-pub const CATALOG: [Entry; 20] = [
+pub const CATALOG: [Entry; 21] = [
     classifier(
         What::Type,
         "type",
@@ -222,6 +223,14 @@ pub const CATALOG: [Entry; 20] = [
         "entry",
     ),
     classifier(
+        What::InstanceHealth,
+        "instance-health",
+        Many,
+        "part",
+        "its bytes as four parts: header (with gaps and padding), primitive, pointer, null (Mitchell and Sevitsky)",
+        "null",
+    ),
+    classifier(
         What::Text,
         "text",
         One,
@@ -289,8 +298,11 @@ impl Step {
         let mut start = 0;
         for part in text.split(',') {
             let blanks = part.len() - part.trim_start().len();
-            let step = Step::parse(part.trim());
-            steps.push(step.map_err(|message| Mistake::at(text, start + blanks, message))?);
+            let mistake = |message| Mistake::at(text, start + blanks, message);
+            steps.push(Step::parse(part.trim()).map_err(mistake)?);
+            if let Some(message) = misplaced(&steps) {
+                return Err(mistake(message));
+            }
             start += part.len() + 1;
         }
         match steps.last() {
@@ -333,6 +345,26 @@ impl Step {
     }
 }
 
+/// Why the last of these steps cannot stand where it does.
+fn misplaced(steps: &[Step]) -> Option<String> {
+    let (last, before) = steps.split_last()?;
+    if last.what != What::InstanceHealth {
+        return None;
+    }
+    let reason = |step: &Step| match step.what {
+        What::InstanceHealth => {
+            Some("the parts of an object have no parts of their own".to_owned())
+        }
+        _ if step.entry().transformer => Some(format!(
+            "`{}` cannot come after `{}`: the bytes would be those of other objects",
+            last.entry().name,
+            step.entry().name
+        )),
+        _ => None,
+    };
+    before.iter().find_map(reason)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,6 +382,8 @@ mod tests {
             ("field(x", 1),
             ("type,", 6),
             ("type, points-to", 16),
+            ("instance-health, instance-health", 18),
+            ("points-to, instance-health", 12),
         ] {
             assert_eq!(Step::parse_list(text).unwrap_err().column, column, "{text}");
         }

@@ -7,6 +7,7 @@ mod builtin;
 mod catalog;
 mod error;
 mod language;
+mod parts;
 mod pattern;
 mod transform;
 mod tree;

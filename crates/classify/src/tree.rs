@@ -10,6 +10,7 @@ use anthill_graph::{
 use anthill_heap::{BitSet, Buffer, Cancelled, HeapState, ObjectId, Progress};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::parts::{self, Parts};
 use crate::values::{Assignment, Classified, KeyId, LabelId};
 
 pub type TreeNodeId = u32;
@@ -36,9 +37,13 @@ pub struct TreeNode {
     pub parent: Option<TreeNodeId>,
     pub children: Vec<TreeNodeId>,
     pub objects: u64,
+    /// Bytes of the objects, or of that part of each that the node stands for.
     pub shallow: u64,
-    pub deep: GroupTotals,
-    pub retained: GroupTotals,
+    /// Nothing before [`Tree::measure`], and for parts of objects.
+    pub deep: Option<GroupTotals>,
+    pub retained: Option<GroupTotals>,
+    /// Which part of its objects the node stands for, if not for whole objects.
+    part: Option<u8>,
 }
 
 impl Tree {
@@ -47,7 +52,7 @@ impl Tree {
         let mut builder = Builder {
             state: graph.state,
             levels,
-            nodes: vec![node("Overall".to_owned(), None)],
+            nodes: vec![node("Overall".to_owned(), None, None)],
             children: FxHashMap::default(),
             sets: Vec::new(),
             set_numbers: FxHashMap::default(),
@@ -103,23 +108,41 @@ impl Tree {
 
     fn count(&mut self, graph: &Graph) {
         let mut sums = vec![GroupTotals::default(); self.sets.len()];
-        for (&set, size) in self.set_of.iter().zip(graph.sizes()) {
-            if set != OUTSIDE {
-                sums[set as usize].objects += 1;
-                sums[set as usize].bytes += size;
+        let in_parts = self.nodes.iter().any(|node| node.part.is_some());
+        let parts = in_parts.then(|| Parts::new(graph));
+        let mut part_sums = vec![[0; parts::COUNT]; if in_parts { self.sets.len() } else { 0 }];
+        for ((&set, size), object) in self.set_of.iter().zip(graph.sizes()).zip(0..) {
+            if set == OUTSIDE {
+                continue;
+            }
+            sums[set as usize].objects += 1;
+            sums[set as usize].bytes += size;
+            if let Some(parts) = &parts {
+                let sum = &mut part_sums[set as usize];
+                for (sum, bytes) in sum.iter_mut().zip(parts.of(object, size)) {
+                    *sum += bytes;
+                }
             }
         }
-        for (groups, sum) in self.groups_of_sets().into_iter().zip(sums) {
+        for (set, groups) in self.groups_of_sets().into_iter().enumerate() {
             for group in groups {
-                self.nodes[group as usize].objects += sum.objects;
-                self.nodes[group as usize].shallow += sum.bytes;
+                let node = &mut self.nodes[group as usize];
+                node.objects += sums[set].objects;
+                node.shallow += match node.part {
+                    Some(part) => part_sums[set][usize::from(part)],
+                    None => sums[set].bytes,
+                };
             }
         }
     }
 
-    /// Computes what every node retains and reaches.
+    /// Computes what every node of whole objects retains and reaches.
     pub fn measure(&mut self, graph: &Graph, progress: &dyn Progress) -> Result<(), Cancelled> {
-        let groups_of_label = self.groups_of_sets();
+        let mut groups_of_label = self.groups_of_sets();
+        let is_whole = |node: &TreeNodeId| self.nodes[*node as usize].part.is_none();
+        groups_of_label
+            .iter_mut()
+            .for_each(|groups| groups.retain(is_whole));
         let set_of: &[SetId] = &self.set_of;
         let membership = Membership {
             label: |node: NodeId| {
@@ -136,23 +159,24 @@ impl Tree {
         drop(search);
         let deep = deep_by_groups(graph, &membership, progress)?;
         for ((node, retained), deep) in self.nodes.iter_mut().zip(retained).zip(deep) {
-            node.retained = retained;
-            node.deep = deep;
+            let whole = node.part.is_none();
+            node.retained = whole.then_some(retained);
+            node.deep = whole.then_some(deep);
         }
         Ok(())
     }
 }
 
-fn node(key: String, parent: Option<TreeNodeId>) -> TreeNode {
-    let (deep, retained) = Default::default();
+fn node(key: String, parent: Option<TreeNodeId>, part: Option<u8>) -> TreeNode {
     TreeNode {
         key,
         parent,
         children: Vec::new(),
         objects: 0,
         shallow: 0,
-        deep,
-        retained,
+        deep: None,
+        retained: None,
+        part,
     }
 }
 
@@ -174,7 +198,7 @@ impl Builder<'_> {
         let by_class = self
             .levels
             .iter()
-            .take_while(|level| matches!(level.of, Assignment::ByClass(_)))
+            .take_while(|level| !matches!(level.of, Assignment::ByObject(_)))
             .count();
         let classes: &[u32] = &self.state.columns.classes;
         let mut first: Vec<Option<SetId>> = vec![None; self.state.classes().len()];
@@ -235,14 +259,18 @@ impl Builder<'_> {
     }
 
     fn child(&mut self, level: usize, parent: TreeNodeId, key: KeyId) -> TreeNodeId {
-        let values = &self.levels[level].values;
+        let Classified { values, of } = &self.levels[level];
         let nodes = &mut self.nodes;
         *self
             .children
             .entry((parent, level, key))
             .or_insert_with(|| {
                 let child = nodes.len() as TreeNodeId;
-                nodes.push(node(values.key_text(key).to_owned(), Some(parent)));
+                let part = match of {
+                    Assignment::Parts(_) => Some(key as u8),
+                    _ => nodes[parent as usize].part,
+                };
+                nodes.push(node(values.key_text(key).to_owned(), Some(parent), part));
                 nodes[parent as usize].children.push(child);
                 child
             })
@@ -400,12 +428,12 @@ mod tests {
                 };
                 assert_eq!(
                     shown.retained,
-                    totals(gc_closure(&graph, &members)),
+                    Some(totals(gc_closure(&graph, &members))),
                     "seed {seed}"
                 );
                 assert_eq!(
                     shown.deep,
-                    totals(transitive_closure(&graph, &members)),
+                    Some(totals(transitive_closure(&graph, &members))),
                     "seed {seed}"
                 );
                 // A node whose objects all drop out further down is empty.

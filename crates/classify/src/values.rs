@@ -119,6 +119,9 @@ pub enum Assignment {
     /// It depends on the class only.
     ByClass(Vec<LabelId>),
     ByObject(Buffer<LabelId>),
+    /// Every object has the same label, whose keys are the parts of [`crate::parts`] in their
+    /// order: each stands for a part of the object's bytes.
+    Parts(LabelId),
 }
 
 /// What one classifier says about all objects of a heap.
@@ -132,6 +135,7 @@ impl Classified {
         match &self.of {
             Assignment::ByClass(labels) => labels[class as usize],
             Assignment::ByObject(labels) => labels[object as usize],
+            Assignment::Parts(label) => *label,
         }
     }
 }

@@ -40,6 +40,7 @@ pub struct Graph<'a> {
     roots: Vec<NodeId>,
     is_root: BitSet,
     sizer: Sizer<'a>,
+    reference_size: u32,
     system_loader: Option<NodeId>,
     system_loader_class: Option<u32>,
 }
@@ -71,6 +72,7 @@ impl<'a> Graph<'a> {
             roots: Vec::new(),
             is_root: BitSet::new(nodes as usize),
             sizer: sizes.sizer(state.classes()),
+            reference_size: sizes.arrays.reference_size,
             system_loader,
             system_loader_class: None,
         };
@@ -189,6 +191,11 @@ impl<'a> Graph<'a> {
             .get(node as usize)
             .copied()
             .or(self.system_loader_class)
+    }
+
+    /// Bytes of a reference.
+    pub fn reference_size(&self) -> u32 {
+        self.reference_size
     }
 
     /// Shallow bytes.

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::io::Write;
 
-use anthill_classify::{OVERALL, Pattern, Step, Tree, TreeNodeId};
+use anthill_classify::{OVERALL, Pattern, Step, Tree, TreeNode, TreeNodeId};
+use anthill_graph::GroupTotals;
 use clap::Args;
 use serde::Serialize;
 
@@ -107,14 +108,39 @@ struct Node<'a> {
     key: &'a str,
     objects: u64,
     shallow: u64,
-    deep: u64,
-    deep_objects: u64,
-    retained: u64,
-    retained_objects: u64,
+    #[serde(flatten)]
+    closures: Option<Closures>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Node<'a>>,
     #[serde(skip_serializing_if = "is_zero")]
     omitted: usize,
+}
+
+/// What whole objects reach and retain; parts of objects do neither.
+#[derive(Serialize)]
+struct Closures {
+    deep: u64,
+    deep_objects: u64,
+    retained: u64,
+    retained_objects: u64,
+}
+
+impl Closures {
+    fn of(node: &TreeNode) -> Option<Self> {
+        let (deep, retained) = node.deep.zip(node.retained)?;
+        Some(Closures {
+            deep: deep.bytes,
+            deep_objects: deep.objects,
+            retained: retained.bytes,
+            retained_objects: retained.objects,
+        })
+    }
+}
+
+/// What a node weighs among its siblings: the bytes it retains, or its own if it is a part.
+fn weight(node: &TreeNode) -> u64 {
+    node.retained
+        .map_or(node.shallow, |retained| retained.bytes)
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -139,14 +165,10 @@ impl<'a> View<'a> {
         let mut shown: Vec<TreeNodeId> = self.tree.node(node).children.clone();
         shown.retain(|&child| self.tree.node(child).objects > 0);
         let all = shown.len();
-        shown.retain(|&child| self.tree.node(child).retained.bytes as f64 >= least);
+        shown.retain(|&child| weight(self.tree.node(child)) as f64 >= least);
         shown.sort_by_key(|&child| {
             let node = self.tree.node(child);
-            (
-                Reverse(node.retained.bytes),
-                Reverse(node.shallow),
-                &node.key,
-            )
+            (Reverse(weight(node)), Reverse(node.shallow), &node.key)
         });
         shown.truncate(super::or_all(self.arguments.limit));
         let omitted = all - shown.len();
@@ -160,10 +182,7 @@ impl<'a> View<'a> {
             key: &node.key,
             objects: node.objects,
             shallow: node.shallow,
-            deep: node.deep.bytes,
-            deep_objects: node.deep.objects,
-            retained: node.retained.bytes,
-            retained_objects: node.retained.objects,
+            closures: Closures::of(node),
             children: children
                 .into_iter()
                 .map(|child| self.json(child, depth + 1))
@@ -204,12 +223,16 @@ impl<'a> View<'a> {
         self.walk(OVERALL, &mut Vec::new(), &mut |line| match line {
             Line::Node { id, last } => {
                 let node = self.tree.node(id);
+                let closure = |totals: Option<GroupTotals>| {
+                    totals.map_or_else(String::new, |totals| bytes(totals.bytes))
+                };
                 table.row([
                     count(node.objects),
                     bytes(node.shallow),
-                    bytes(node.deep.bytes),
-                    bytes(node.retained.bytes),
-                    share(node.retained.bytes, self.heap),
+                    closure(node.deep),
+                    closure(node.retained),
+                    node.retained
+                        .map_or_else(String::new, |totals| share(totals.bytes, self.heap)),
                     format!("{}{}", indent(last), node.key),
                 ]);
             }
@@ -247,15 +270,17 @@ impl<'a> View<'a> {
         });
         for id in lines {
             let node = self.tree.node(id);
+            let closures = Closures::of(node);
             let numbers = [
-                node.objects,
-                node.shallow,
-                node.deep.bytes,
-                node.deep.objects,
-                node.retained.bytes,
-                node.retained.objects,
+                Some(node.objects),
+                Some(node.shallow),
+                closures.as_ref().map(|closures| closures.deep),
+                closures.as_ref().map(|closures| closures.deep_objects),
+                closures.as_ref().map(|closures| closures.retained),
+                closures.as_ref().map(|closures| closures.retained_objects),
             ];
-            let numbers = numbers.map(|number| number.to_string());
+            let numbers =
+                numbers.map(|number| number.map_or_else(String::new, |number| number.to_string()));
             let path = self.path(id);
             let cells: Vec<&str> = [path.as_str()]
                 .into_iter()

@@ -75,7 +75,7 @@ fn two_caches_retain_together_what_neither_does() {
     let maps = tree(&session, "java.util.HashMap", "closest-root");
     let retained = |class: &str, field: &str| {
         let path = ["static field", &format!("anthill.samples.{class}"), field];
-        at(&maps, &path).retained.objects
+        at(&maps, &path).retained.unwrap().objects
     };
     assert_eq!(
         retained("IdCache", "idCache"),
@@ -91,11 +91,12 @@ fn two_caches_retain_together_what_neither_does() {
         .unwrap();
     let members: Vec<u32> = group.iter().collect();
     let overall = maps.node(OVERALL);
+    let retained = overall.retained.unwrap().objects;
     assert_eq!(
-        overall.retained.objects,
+        retained,
         gc_closure(&session.graph(), &members).count() as u64
     );
-    assert!(overall.retained.objects > sample.count("objects retained by both caches"));
+    assert!(retained > sample.count("objects retained by both caches"));
     let products = tree(
         &session,
         "anthill.samples.Product",
@@ -136,4 +137,62 @@ fn roles_in_collections() {
         at(&treed, &["entry"]).objects >= 1_990,
         "entries refer to entries"
     );
+}
+
+#[test]
+fn parts_of_objects_and_roles_in_collections_are_what_the_program_says() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("health of instances", "no JDK was found");
+    };
+    for (flag, reference) in [("-XX:+UseCompressedOops", 4), ("-XX:-UseCompressedOops", 8)] {
+        let sample = Sample::start(jdk, "Health", &["1000"], &["-Xmx64m", flag]);
+        let session = session_of(&sample);
+        let histogram = sample.histogram();
+        let said = |key: &str| sample.count(key);
+        let class = |name: &str| format!("anthill.samples.Health${name}");
+        let parts = |class: &str| {
+            let tree = tree(&session, class, "type, instance-health");
+            let whole = at(&tree, &[class]).clone();
+            let parts = ["header", "primitive", "pointer", "null"].map(|part| {
+                let part = at(&tree, &[class, part]);
+                assert_eq!(part.objects, whole.objects);
+                assert!(part.deep.is_none() && part.retained.is_none());
+                part.shallow
+            });
+            assert_eq!(parts.iter().sum::<u64>(), whole.shallow, "{class}, {flag}");
+            parts
+        };
+        let [header, primitive, pointer, null] = parts(&class("Pair"));
+        assert_eq!(primitive, said("bytes of primitives in pairs"));
+        assert_eq!(pointer, said("references in pairs") * reference);
+        assert_eq!(null, said("null references in pairs") * reference);
+        let total = histogram.iter().find(|(name, _)| **name == class("Pair"));
+        assert_eq!(header + primitive + pointer + null, total.unwrap().1.bytes);
+        let [_, primitive, pointer, null] = parts(&class("Pair[]"));
+        assert_eq!((primitive, pointer), (0, said("pairs") * reference));
+        assert_eq!(null, said("null references in Pair[]") * reference);
+
+        // Under a part, its bytes are split further.
+        let pairs = class("Pair");
+        let tree_of_parts = tree(&session, &pairs, "instance-health, collection-health");
+        let primitive = |role| at(&tree_of_parts, &["primitive", role]).shallow;
+        assert_eq!(
+            primitive("entry") + primitive("contained"),
+            said("bytes of primitives in pairs")
+        );
+
+        let roles = |name: &str, role: &str| {
+            let tree = tree(&session, &class(name), "collection-health");
+            at(&tree, &[role]).objects
+        };
+        assert_eq!(roles("Pair", "entry"), said("pairs that refer to a pair"));
+        assert_eq!(roles("Link", "entry"), said("links with a next"));
+        assert_eq!(roles("Links", "head"), 1);
+        assert_eq!(roles("Pair[]", "array"), 1);
+        assert_eq!(
+            roles("Cell", "head"),
+            said("pairs"),
+            "they hold arrays of primitives"
+        );
+    }
 }
