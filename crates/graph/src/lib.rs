@@ -5,6 +5,7 @@
 
 mod amounts;
 mod closure;
+mod components;
 mod convention;
 mod deep;
 mod depth_first;
@@ -16,6 +17,7 @@ mod sets;
 
 pub use amounts::Amounts;
 pub use closure::{gc_closure, reachable, transitive_closure, weakly_reachable};
+pub use components::Components;
 pub use convention::Convention;
 pub use deep::deep_by_groups;
 pub use depth_first::DepthFirst;
