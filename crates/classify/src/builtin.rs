@@ -36,7 +36,7 @@ impl<'a> Context<'a> {
         for (index, step) in steps.iter().enumerate() {
             if step.entry().transformer {
                 let after = self.levels(&steps[index + 1..])?;
-                levels.push(self.transform(step.what, self.join(after)));
+                levels.push(self.transform(step, self.join(after))?);
                 break;
             }
             levels.push(self.classify(step)?);
@@ -144,9 +144,12 @@ impl<'a> Context<'a> {
                 Classified { values, of }
             }
             What::AllocationSite => self.allocation_site(),
-            What::PointedFrom | What::PointsTo | What::Dominator => {
-                self.by_object(|values, _| values.label(Vec::new()))
-            }
+            What::PointedFrom
+            | What::PointsTo
+            | What::Dominator
+            | What::Dominated
+            | What::GcClosure
+            | What::TransitiveClosure => self.by_object(|values, _| values.label(Vec::new())),
         })
     }
 

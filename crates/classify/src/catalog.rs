@@ -47,6 +47,9 @@ pub enum What {
     PointedFrom,
     PointsTo,
     Dominator,
+    Dominated,
+    GcClosure,
+    TransitiveClosure,
 }
 
 /// What a person should know of a classifier or transformer.
@@ -109,7 +112,7 @@ const fn transformer(
 
 use Cardinality::{Hierarchy, Many, One};
 
-pub const CATALOG: [Entry; 21] = [
+pub const CATALOG: [Entry; 24] = [
     classifier(
         What::Type,
         "type",
@@ -274,6 +277,24 @@ pub const CATALOG: [Entry; 21] = [
         "dominator",
         "the object that keeps it alive alone",
         "type, dominator, type",
+    ),
+    transformer(
+        What::Dominated,
+        "dominated",
+        "the objects that it keeps alive alone, without itself",
+        "type, dominated, package",
+    ),
+    transformer(
+        What::GcClosure,
+        "gc-closure",
+        "all that would be freed with it: itself and what it keeps alive alone",
+        "type, gc-closure, type",
+    ),
+    transformer(
+        What::TransitiveClosure,
+        "transitive-closure",
+        "all that it reaches through references, itself included",
+        "type, transitive-closure, type",
     ),
 ];
 

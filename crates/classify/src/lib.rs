@@ -11,6 +11,7 @@ mod parts;
 mod pattern;
 mod transform;
 mod tree;
+mod unions;
 mod values;
 
 pub use builtin::Context;
@@ -20,3 +21,6 @@ pub use language::{Binary, Expr, ExprKind, Mistake, Parser, Token, Unary};
 pub use pattern::Pattern;
 pub use tree::{OVERALL, Tree, TreeNode, TreeNodeId};
 pub use values::{Assignment, Classified, KeyId, LabelId, NO_PATH, PathId, Values};
+
+#[cfg(test)]
+mod brute_force;

@@ -1,11 +1,13 @@
 //! Transformers: an object stands for other objects, whose classification becomes its own.
 
-use anthill_graph::UNREACHABLE;
-use anthill_heap::Buffer;
+use anthill_graph::{Components, NodeId, UNREACHABLE};
+use anthill_heap::{Buffer, Cancelled, ObjectId};
 use rustc_hash::FxHashMap;
 
 use crate::builtin::Context;
-use crate::catalog::What;
+use crate::catalog::{Step, What};
+use crate::error::Error;
+use crate::unions::{TooMany, Unions};
 use crate::values::{Assignment, Classified, LabelId, Values};
 
 impl Context<'_> {
@@ -61,41 +63,30 @@ impl Context<'_> {
     }
 
     /// What `after` says about the objects an object is turned into.
-    pub(crate) fn transform(&self, what: What, after: Classified) -> Classified {
-        let state = self.graph.state;
-        let classes: &[u32] = &state.columns.classes;
-        let label = |object: u32| after.label(object, classes[object as usize]);
-        let mut sets = LabelSets::new(after.values_with_mark(mark(what)), what);
-        let mut result = Buffer::filled(classes.len(), sets.nothing);
-        let slots: &mut [LabelId] = &mut result;
-        match what {
-            What::PointedFrom => {
-                for from in (0..state.len()).filter(|&from| self.dominators.is_reachable(from)) {
-                    let label = label(from);
-                    for to in self.graph.referenced(from).filter(|&to| to < state.len()) {
-                        slots[to as usize] = sets.add(slots[to as usize], label);
-                    }
-                }
-            }
-            What::Dominator => {
-                for (slot, &above) in slots.iter_mut().zip(self.dominators.immediate.iter()) {
-                    if above < UNREACHABLE && above < state.len() {
-                        *slot = sets.add(*slot, label(above));
-                    }
-                }
-            }
-            _ => {
-                for (slot, from) in slots.iter_mut().zip(0..) {
-                    for to in self.graph.referenced(from).filter(|&to| to < state.len()) {
-                        *slot = sets.add(*slot, label(to));
-                    }
-                }
-            }
+    pub(crate) fn transform(&self, step: &Step, after: Classified) -> Result<Classified, Error> {
+        let mut turned = Turned {
+            context: self,
+            labels: after.marked(mark(step.what)),
+            after: &after,
+        };
+        let labels = match step.what {
+            What::PointedFrom => turned.by_referrers(),
+            What::Dominator => turned.by_dominator(),
+            What::Dominated => turned.by_dominated(false),
+            What::GcClosure => turned.by_dominated(true),
+            What::TransitiveClosure => turned.by_closure(),
+            _ => turned.by_references(),
+        };
+        let mut labels = labels.map_err(|failure| failure.of(step))?;
+        let mut values = turned.labels.values;
+        let nothing = values.one(&format!("{}nothing", mark(step.what)));
+        for label in labels.iter_mut().filter(|label| **label == NOTHING) {
+            *label = nothing;
         }
-        Classified {
-            values: sets.values,
-            of: Assignment::ByObject(result),
-        }
+        Ok(Classified {
+            values,
+            of: Assignment::ByObject(labels),
+        })
     }
 }
 
@@ -104,13 +95,240 @@ fn mark(what: What) -> &'static str {
     match what {
         What::PointedFrom => "← ",
         What::Dominator => "kept by ",
+        What::Dominated => "dominates ",
+        What::GcClosure => "retains ",
+        What::TransitiveClosure => "reaches ",
         _ => "→ ",
     }
 }
 
+/// The label of objects that are turned into none, until it has a name.
+const NOTHING: LabelId = LabelId::MAX;
+
+enum Failure {
+    Cancelled,
+    TooMany(TooMany),
+}
+
+impl Failure {
+    fn of(self, step: &Step) -> Error {
+        match self {
+            Failure::Cancelled => Error::Cancelled,
+            Failure::TooMany(too_many) => Error::Step {
+                step: step.entry().name.to_owned(),
+                reason: too_many.reason(),
+            },
+        }
+    }
+}
+
+impl From<Cancelled> for Failure {
+    fn from(_: Cancelled) -> Self {
+        Failure::Cancelled
+    }
+}
+
+impl From<TooMany> for Failure {
+    fn from(too_many: TooMany) -> Self {
+        Failure::TooMany(too_many)
+    }
+}
+
+type Labels = Result<Buffer<LabelId>, Failure>;
+
+/// Labels of objects from the labels of the objects they are turned into.
+struct Turned<'a> {
+    context: &'a Context<'a>,
+    after: &'a Classified,
+    labels: Unions,
+}
+
+impl Turned<'_> {
+    /// What the steps after the transformer say about an object.
+    fn own(&self, object: ObjectId) -> LabelId {
+        self.after
+            .label(object, self.context.graph.state.class_id(object))
+    }
+
+    fn objects(&self) -> usize {
+        self.context.graph.state.len() as usize
+    }
+
+    /// MAT's stand-in for the boot loader is no object.
+    fn is_object(&self, node: NodeId) -> bool {
+        node < self.context.graph.state.len()
+    }
+
+    fn by_references(&mut self) -> Labels {
+        let graph = self.context.graph;
+        let mut result = Buffer::filled(self.objects(), NOTHING);
+        let mut labels = Vec::new();
+        for (slot, from) in result.iter_mut().zip(0..) {
+            let objects = graph.referenced(from).filter(|&to| self.is_object(to));
+            labels.extend(objects.map(|to| self.own(to)));
+            *slot = self.labels.all(&mut labels)?.unwrap_or(NOTHING);
+            labels.clear();
+        }
+        Ok(result)
+    }
+
+    fn by_referrers(&mut self) -> Labels {
+        let context = self.context;
+        let reachable = |from: &ObjectId| context.dominators.is_reachable(*from);
+        let edges = || {
+            (0..context.graph.state.len())
+                .filter(reachable)
+                .flat_map(|from| context.graph.referenced(from).map(move |to| (to, from)))
+                .filter(|&(to, _)| self.is_object(to))
+        };
+        let referrers = Lists::new(self.objects(), edges);
+        let mut result = Buffer::filled(self.objects(), NOTHING);
+        let mut labels = Vec::new();
+        for (slot, object) in result.iter_mut().zip(0..) {
+            labels.extend(referrers.of(object).iter().map(|&from| self.own(from)));
+            *slot = self.labels.all(&mut labels)?.unwrap_or(NOTHING);
+            labels.clear();
+        }
+        Ok(result)
+    }
+
+    fn by_dominator(&mut self) -> Labels {
+        let above = self.context.dominators.immediate.iter();
+        let label = |&above: &NodeId| {
+            if self.is_object(above) && above < UNREACHABLE {
+                self.own(above)
+            } else {
+                NOTHING
+            }
+        };
+        Ok(Buffer::collect(self.objects(), above.map(label)))
+    }
+
+    /// What each object dominates, and itself if it is to be counted.
+    fn by_dominated(&mut self, with_itself: bool) -> Labels {
+        let immediate: &[u32] = &self.context.dominators.immediate;
+        let edges = || {
+            let pairs = immediate.iter().copied().zip(0..);
+            pairs.filter(|&(above, below)| self.is_object(above) && self.is_object(below))
+        };
+        let dominated = Lists::new(self.objects(), edges);
+        let mut closures = Buffer::filled(self.objects(), NOTHING);
+        let mut result = Buffer::filled(self.objects(), NOTHING);
+        let mut labels = Vec::new();
+        for object in from_below(immediate, self.objects()) {
+            let below = dominated.of(object).iter();
+            labels.extend(below.map(|&below| closures[below as usize]));
+            let below = self.labels.all(&mut labels)?;
+            labels.clear();
+            let own = self.own(object);
+            let all = below.map_or(Ok(own), |below| self.labels.two(below, own))?;
+            closures[object as usize] = all;
+            result[object as usize] = match below {
+                Some(below) if !with_itself => below,
+                None if !with_itself => NOTHING,
+                _ => all,
+            };
+        }
+        Ok(result)
+    }
+
+    /// All that each object reaches, itself included.
+    fn by_closure(&mut self) -> Labels {
+        let graph = self.context.graph;
+        let components = Components::under_references(graph, self.context.progress)?;
+        let mut closures = Buffer::filled(components.len(), NOTHING);
+        let mut result = Buffer::filled(self.objects(), NOTHING);
+        let mut labels = Vec::new();
+        for members in components.iter() {
+            let component = components.of(members[0]);
+            for &node in members {
+                if self.is_object(node) {
+                    labels.push(self.own(node));
+                }
+                let elsewhere = graph
+                    .referenced(node)
+                    .map(|to| components.of(to))
+                    .filter(|&to| to != component)
+                    .map(|to| closures[to]);
+                labels.extend(elsewhere.filter(|&label| label != NOTHING));
+            }
+            let all = self.labels.all(&mut labels)?.unwrap_or(NOTHING);
+            labels.clear();
+            closures[component] = all;
+            for &node in members.iter().filter(|&&node| self.is_object(node)) {
+                result[node as usize] = all;
+            }
+        }
+        Ok(result)
+    }
+}
+
+/// Objects, those that are dominated before those that dominate them.
+fn from_below(immediate: &[u32], objects: usize) -> impl Iterator<Item = ObjectId> {
+    let mut waiting = Buffer::filled(objects, 0u32);
+    let above = move |object: ObjectId| {
+        let above = immediate[object as usize];
+        ((above as usize) < objects).then_some(above)
+    };
+    for above in (0..objects as ObjectId).filter_map(above) {
+        waiting[above as usize] += 1;
+    }
+    let leaves = (0..objects as ObjectId).filter(|&object| waiting[object as usize] == 0);
+    let mut ready: Vec<ObjectId> = leaves.collect();
+    std::iter::from_fn(move || {
+        let object = ready.pop()?;
+        if let Some(above) = above(object) {
+            waiting[above as usize] -= 1;
+            if waiting[above as usize] == 0 {
+                ready.push(above);
+            }
+        }
+        Some(object)
+    })
+}
+
+/// A list of objects for each object.
+struct Lists {
+    /// Where each list begins.
+    starts: Buffer<u64>,
+    members: Buffer<ObjectId>,
+}
+
+impl Lists {
+    /// From pairs of owner and member, which are asked for twice.
+    fn new<I: Iterator<Item = (ObjectId, ObjectId)>>(
+        objects: usize,
+        pairs: impl Fn() -> I,
+    ) -> Self {
+        let mut starts = Buffer::filled(objects + 1, 0u64);
+        for (owner, _) in pairs() {
+            starts[owner as usize + 1] += 1;
+        }
+        for object in 0..objects {
+            starts[object + 1] += starts[object];
+        }
+        let mut members = Buffer::zeroed(starts[objects] as usize);
+        let mut next = Buffer::copy_of(&starts[..objects]);
+        for (owner, member) in pairs() {
+            let place = &mut next[owner as usize];
+            members[*place as usize] = member;
+            *place += 1;
+        }
+        Lists { starts, members }
+    }
+
+    fn of(&self, object: ObjectId) -> &[ObjectId] {
+        let (start, end) = (
+            self.starts[object as usize] as usize,
+            self.starts[object as usize + 1] as usize,
+        );
+        &self.members[start..end]
+    }
+}
+
 impl Classified {
-    /// The same values with a mark before the first key of every path, label by label.
-    fn values_with_mark(&self, mark: &str) -> Values {
+    /// The same labels with a mark before the first key of every path.
+    fn marked(&self, mark: &str) -> Unions {
         let mut values = Values::default();
         for label in 0..self.values.labels() as LabelId {
             let paths = self.values.paths(label).iter().map(|&path| {
@@ -133,39 +351,6 @@ impl Classified {
             let number = values.label(paths);
             debug_assert_eq!(number, label, "labels keep their numbers");
         }
-        values
-    }
-}
-
-/// Unions of labels, remembered.
-struct LabelSets {
-    values: Values,
-    /// The label of objects that are turned into none.
-    nothing: LabelId,
-    unions: FxHashMap<(LabelId, LabelId), LabelId>,
-}
-
-impl LabelSets {
-    fn new(mut values: Values, what: What) -> Self {
-        let nothing = values.one(&format!("{}nothing", mark(what)));
-        LabelSets {
-            values,
-            nothing,
-            unions: FxHashMap::default(),
-        }
-    }
-
-    fn add(&mut self, set: LabelId, label: LabelId) -> LabelId {
-        if set == self.nothing || set == label {
-            return label;
-        }
-        if let Some(&union) = self.unions.get(&(set, label)) {
-            return union;
-        }
-        let union = self
-            .values
-            .label([self.values.paths(set), self.values.paths(label)].concat());
-        self.unions.insert((set, label), union);
-        union
+        Unions::of(values)
     }
 }

@@ -299,18 +299,8 @@ mod tests {
     use anthill_heap::{HeapBuilder, Quiet};
 
     use super::*;
+    use crate::brute_force::Random;
     use crate::values::Values;
-
-    struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, limit: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % limit as u64) as usize
-        }
-    }
 
     /// A classifier that gives each object any number of paths of up to two keys.
     fn any_labels(random: &mut Random, objects: u32) -> (Classified, Vec<Vec<Vec<String>>>) {
@@ -344,7 +334,7 @@ mod tests {
     #[test]
     fn every_node_has_what_brute_force_gives_it() {
         for seed in 1..600 {
-            let mut random = Random(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(seed));
+            let mut random = Random::new(seed);
             let mut heap = HeapBuilder::new();
             let count = 1 + random.below(20);
             for object in 0..count {

@@ -3,6 +3,8 @@
 //! longer path a one-to-hierarchy one (Weninger et al. 2018, "User-defined classification and
 //! multi-level grouping of objects", section 3.3).
 
+use std::sync::Arc;
+
 use anthill_heap::Buffer;
 use rustc_hash::FxHashMap;
 
@@ -23,8 +25,10 @@ pub struct Values {
     /// A path is another path and one more key.
     paths: Vec<(PathId, KeyId)>,
     path_numbers: FxHashMap<(PathId, KeyId), PathId>,
-    labels: Vec<Box<[PathId]>>,
-    label_numbers: FxHashMap<Box<[PathId]>, LabelId>,
+    labels: Vec<Arc<[PathId]>>,
+    label_numbers: FxHashMap<Arc<[PathId]>, LabelId>,
+    /// Paths of all labels together.
+    total_paths: usize,
 }
 
 impl Default for Values {
@@ -36,6 +40,7 @@ impl Default for Values {
             path_numbers: FxHashMap::default(),
             labels: Vec::new(),
             label_numbers: FxHashMap::default(),
+            total_paths: 0,
         }
     }
 }
@@ -89,14 +94,41 @@ impl Values {
     pub fn label(&mut self, mut paths: Vec<PathId>) -> LabelId {
         paths.sort_unstable();
         paths.dedup();
-        if let Some(&number) = self.label_numbers.get(paths.as_slice()) {
+        self.label_of_sorted(&paths)
+    }
+
+    fn label_of_sorted(&mut self, paths: &[PathId]) -> LabelId {
+        if let Some(&number) = self.label_numbers.get(paths) {
             return number;
         }
         let number = self.labels.len() as LabelId;
-        let paths: Box<[PathId]> = paths.into();
+        let paths: Arc<[PathId]> = paths.into();
+        self.total_paths += paths.len();
         self.labels.push(paths.clone());
         self.label_numbers.insert(paths, number);
         number
+    }
+
+    /// The label with the paths of both.
+    pub fn union(&mut self, a: LabelId, b: LabelId) -> LabelId {
+        let (a, b) = if self.paths(a).len() < self.paths(b).len() {
+            (b, a)
+        } else {
+            (a, b)
+        };
+        let large = self.paths(a);
+        let is_new = |path: &&PathId| large.binary_search(path).is_err();
+        let new: Vec<PathId> = self.paths(b).iter().filter(is_new).copied().collect();
+        if new.is_empty() {
+            return a;
+        }
+        let paths = [large, &new].concat();
+        self.label(paths)
+    }
+
+    /// Paths of all labels together.
+    pub(crate) fn total_paths(&self) -> usize {
+        self.total_paths
     }
 
     /// The label of one key.

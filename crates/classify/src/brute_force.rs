@@ -1,0 +1,202 @@
+//! Classifiers and transformers against their brute-force twins on random heaps, with cycles,
+//! unreachable parts, class objects with static fields, loaders and references of any strength.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anthill_graph::{Convention, DepthFirst, Dominators, Graph, NodeId};
+use anthill_heap::{Column, HeapBuilder, HeapState, Quiet, StaticField, Strength, Value};
+use anthill_hprof::Records;
+
+use crate::{Classified, Context, Step};
+
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit as u64) as usize
+    }
+}
+
+fn random_heap(random: &mut Random) -> HeapState {
+    let mut heap = HeapBuilder::new();
+    let count = 1 + random.below(20);
+    let classes = 1 + random.below(4);
+    for object in 0..count {
+        let strengths = [
+            Strength::Soft,
+            Strength::Weak,
+            Strength::Phantom,
+            Strength::Finalizer,
+        ];
+        if object > 0 && random.below(5) == 0 {
+            let referent = format!("o{}", random.below(object));
+            heap.reference(&format!("o{object}"), strengths[random.below(4)], &referent);
+        } else {
+            let class = random.below(classes);
+            heap.object(&format!("o{object}"), &format!("C{class}"), 16);
+        }
+    }
+    let any = |random: &mut Random| format!("o{}", random.below(count));
+    for _ in 0..random.below(2 * count) {
+        heap.edges(&format!("{} -> {}", any(random), any(random)));
+    }
+    for _ in 0..random.below(4) {
+        heap.root(&any(random));
+    }
+    let mut statics = Vec::new();
+    for class in (0..classes)
+        .filter(|_| random.below(2) == 0)
+        .collect::<Vec<_>>()
+    {
+        let class_object = format!("class{class}");
+        heap.class_object(&class_object, &format!("C{class}"));
+        if random.below(2) == 0 {
+            heap.loaded_by(&format!("C{class}"), &any(random));
+        }
+        if random.below(2) == 0 {
+            heap.root(&class_object);
+        }
+        for field in 0..random.below(3) {
+            let to = any(random);
+            heap.edges(&format!("{class_object} -> {to}"));
+            statics.push((format!("C{class}"), format!("f{field}"), heap.id(&to)));
+        }
+    }
+    let mut state = heap.build();
+    for (class, name, object) in statics {
+        let value = Value::Object(state.addresses.address(object));
+        let classes = &mut state.tables.classes;
+        let class = classes.iter_mut().find(|known| known.name == class);
+        class.unwrap().statics.push(StaticField { name, value });
+    }
+    state
+}
+
+type Keys = BTreeSet<Vec<String>>;
+
+/// What steps say about every object, as texts.
+fn said(context: &Context, steps: &str) -> Vec<Keys> {
+    let levels = context.levels(&Step::parse_list(steps).unwrap()).unwrap();
+    let [Classified { values, .. }] = &levels[..] else {
+        panic!("{steps} are one level");
+    };
+    let state = context.graph.state;
+    let keys = |object: u32| {
+        let label = levels[0].label(object, state.class_id(object));
+        let texts = |&path| {
+            let keys = values.keys_of(path).into_iter();
+            keys.map(|key| values.key_text(key).to_owned()).collect()
+        };
+        values.paths(label).iter().map(texts).collect()
+    };
+    (0..state.len()).map(keys).collect()
+}
+
+fn on_random_heaps(check: impl Fn(&Context, u64)) {
+    for seed in 1..2500 {
+        let mut random = Random::new(seed);
+        let state = random_heap(&mut random);
+        let convention = Convention {
+            weak: seed % 3 == 0,
+            mat: seed % 5 == 0,
+            ..Convention::DEFAULT
+        };
+        let sizes = state.tables.sizes.clone().unwrap();
+        let graph = Graph::new(&state, &sizes, convention);
+        let search = DepthFirst::new(&graph, &Quiet).unwrap();
+        let dominators = Dominators::new(&graph, search, &Quiet).unwrap();
+        let records = Records::new(Path::new(""), 8, Column::default(), Column::default());
+        let context = Context {
+            graph: &graph,
+            dominators: &dominators,
+            records: &records,
+            progress: &Quiet,
+        };
+        check(&context, seed);
+    }
+}
+
+/// What can be reached from `starts` over `edges`, without `without`.
+fn reach<I: IntoIterator<Item = NodeId>>(
+    starts: impl IntoIterator<Item = NodeId>,
+    without: Option<NodeId>,
+    edges: impl Fn(NodeId) -> I,
+) -> BTreeSet<NodeId> {
+    let mut seen = BTreeSet::new();
+    let mut work: Vec<NodeId> = starts.into_iter().collect();
+    while let Some(node) = work.pop() {
+        if Some(node) != without && seen.insert(node) {
+            work.extend(edges(node));
+        }
+    }
+    seen
+}
+
+/// What dies with one node.
+fn dies_with(graph: &Graph, node: NodeId) -> BTreeSet<NodeId> {
+    let edges = |node| graph.successors(node).collect::<Vec<_>>();
+    let roots = || graph.roots().iter().copied();
+    let without = reach(roots(), Some(node), edges);
+    let mut all = reach(roots(), None, edges);
+    all.retain(|node| !without.contains(node));
+    all
+}
+
+#[test]
+fn transformers_lead_to_the_objects_brute_force_finds() {
+    on_random_heaps(|context, seed| {
+        let graph = context.graph;
+        let references = |node| graph.referenced(node).collect::<Vec<_>>();
+        let objects = 0..graph.state.len();
+        let reachable = |node: &NodeId| context.dominators.is_reachable(*node);
+        let check = |name: &str, mark: &str, turn: &dyn Fn(NodeId) -> BTreeSet<NodeId>| {
+            let said = said(context, &format!("{name}, address"));
+            for object in objects.clone() {
+                let mut into = turn(object);
+                into.remove(&graph.state.len());
+                let text = |&to: &NodeId| format!("{mark}{:#x}", graph.state.addresses.address(to));
+                let mut expected: Keys = into.iter().map(|to| vec![text(to)]).collect();
+                if expected.is_empty() {
+                    expected.insert(vec![format!("{mark}nothing")]);
+                }
+                assert_eq!(said[object as usize], expected, "{name}, seed {seed}");
+            }
+        };
+        check("points-to", "→ ", &|object| {
+            references(object).into_iter().collect()
+        });
+        check("pointed-from", "← ", &|object| {
+            let holds = |from: &NodeId| reachable(from) && references(*from).contains(&object);
+            objects.clone().filter(holds).collect()
+        });
+        check("transitive-closure", "reaches ", &|object| {
+            reach([object], None, references)
+        });
+        // Objects that are not reachable are nobody's but their own.
+        check("gc-closure", "retains ", &|object| {
+            let mut closure = dies_with(graph, object);
+            closure.insert(object);
+            closure
+        });
+        check("dominated", "dominates ", &|object| {
+            let mut closure = dies_with(graph, object);
+            closure.remove(&object);
+            closure
+        });
+        check("dominator", "kept by ", &|object| {
+            let above = objects.clone().filter(|&above| {
+                above != object && reachable(&object) && dies_with(graph, above).contains(&object)
+            });
+            let nearest = above.min_by_key(|&above| dies_with(graph, above).len());
+            nearest.into_iter().collect()
+        });
+    });
+}
