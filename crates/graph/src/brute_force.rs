@@ -72,7 +72,7 @@ fn reach(graph: &Graph, without: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
     seen
 }
 
-fn on_random_heaps(check: impl Fn(&Graph, u64)) {
+fn on_random_heaps(mut check: impl FnMut(&Graph, u64)) {
     for seed in 0..4000 {
         let state = random_heap(seed);
         let convention = Convention {
@@ -248,4 +248,95 @@ fn paths_are_shortest() {
         }
         assert!((0..graph.len()).all(|node| paths.to(node).is_some() == seen.contains(&node)));
     });
+}
+
+/// Whether a path leads from the sources (the roots if there are none) to an end without passing
+/// `cut`, and what is reached on the way.
+fn reach_ends(
+    graph: &Graph,
+    sources: &[NodeId],
+    ends: &BTreeSet<NodeId>,
+    cut: &[NodeId],
+) -> (bool, BTreeSet<NodeId>) {
+    let mut work: Vec<NodeId> = match sources {
+        [] => graph.roots().to_vec(),
+        sources => sources
+            .iter()
+            .flat_map(|&node| graph.successors(node))
+            .collect(),
+    };
+    let mut seen = BTreeSet::new();
+    while let Some(node) = work.pop() {
+        if ends.contains(&node) {
+            return (true, seen);
+        }
+        if !cut.contains(&node) && seen.insert(node) {
+            work.extend(graph.successors(node));
+        }
+    }
+    (false, seen)
+}
+
+fn subsets(of: &[NodeId], size: usize) -> Vec<Vec<NodeId>> {
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    (0..of.len())
+        .flat_map(|last| {
+            subsets(&of[..last], size - 1)
+                .into_iter()
+                .map(move |mut set| {
+                    set.push(of[last]);
+                    set
+                })
+        })
+        .collect()
+}
+
+/// The fronts of up to `most` owners by trying all sets of objects.
+fn fronts_by_trying(graph: &Graph, ends: &BTreeSet<NodeId>, most: usize) -> Vec<Vec<NodeId>> {
+    let mut fronts: Vec<Vec<NodeId>> = Vec::new();
+    let mut sources = Vec::new();
+    for size in 1..=most {
+        let (connected, _) = reach_ends(graph, &sources, ends, &[]);
+        if !connected {
+            break;
+        }
+        let mut candidates = reach(graph, &BTreeSet::new());
+        candidates.retain(|node| !ends.contains(node) && !sources.contains(node));
+        let candidates: Vec<NodeId> = candidates.into_iter().collect();
+        let cuts = subsets(&candidates, size).into_iter().filter_map(|cut| {
+            let (connected, before) = reach_ends(graph, &sources, ends, &cut);
+            (!connected).then_some((before.len(), cut))
+        });
+        if let Some((_, nearest)) = cuts.max() {
+            sources.clone_from(&nearest);
+            fronts.push(nearest);
+        }
+    }
+    fronts
+}
+
+#[test]
+fn owner_fronts_are_the_smallest_and_nearest() {
+    let mut large = 0;
+    on_random_heaps(|graph, seed| {
+        let search = DepthFirst::new(graph, &Quiet).unwrap();
+        let dominators = Dominators::new(graph, search, &Quiet).unwrap();
+        let mut random = Random(seed + 7);
+        let mut group = anthill_heap::BitSet::new(graph.len() as usize);
+        for _ in 0..1 + random.below(4) {
+            group.insert(random.below(graph.len() as usize) as NodeId);
+        }
+        let options = FrontOptions {
+            most: 3,
+            share: 1.0,
+        };
+        let mut found = owner_fronts(graph, &dominators, &group, options, &Quiet).unwrap();
+        found.iter_mut().for_each(|front| front.sort_unstable());
+        let ends = group.iter().filter(|&node| !graph.is_root(node)).collect();
+        assert_eq!(found, fronts_by_trying(graph, &ends, 3), "seed {seed}");
+        large += usize::from(found.iter().any(|front| front.len() > 1));
+    });
+    assert!(large > 100, "too few heaps with several owners: {large}");
 }
