@@ -80,10 +80,10 @@ fn random_heap(random: &mut Random) -> HeapState {
     state
 }
 
-type Keys = BTreeSet<Vec<String>>;
+pub type Keys = BTreeSet<Vec<String>>;
 
 /// What steps say about every object, as texts.
-fn said(context: &Context, steps: &str) -> Vec<Keys> {
+pub fn said(context: &Context, steps: &str) -> Vec<Keys> {
     let levels = context.levels(&Step::parse_list(steps).unwrap()).unwrap();
     let [Classified { values, .. }] = &levels[..] else {
         panic!("{steps} are one level");
@@ -109,19 +109,27 @@ fn on_random_heaps(check: impl Fn(&Context, u64)) {
             mat: seed % 5 == 0,
             ..Convention::DEFAULT
         };
-        let sizes = state.tables.sizes.clone().unwrap();
-        let graph = Graph::new(&state, &sizes, convention);
-        let search = DepthFirst::new(&graph, &Quiet).unwrap();
-        let dominators = Dominators::new(&graph, search, &Quiet).unwrap();
-        let records = Records::new(Path::new(""), 8, Column::default(), Column::default());
-        let context = Context {
-            graph: &graph,
-            dominators: &dominators,
-            records: &records,
-            progress: &Quiet,
-        };
-        check(&context, seed);
+        under(convention, &state, |context| check(context, seed));
     }
+}
+
+/// Asks about a heap that no file is behind.
+pub fn with_context(state: &HeapState, ask: impl FnOnce(&Context)) {
+    under(Convention::DEFAULT, state, ask);
+}
+
+fn under(convention: Convention, state: &HeapState, ask: impl FnOnce(&Context)) {
+    let sizes = state.tables.sizes.clone().unwrap();
+    let graph = Graph::new(state, &sizes, convention);
+    let search = DepthFirst::new(&graph, &Quiet).unwrap();
+    let dominators = Dominators::new(&graph, search, &Quiet).unwrap();
+    let records = Records::new(Path::new(""), 8, Column::default(), Column::default());
+    ask(&Context {
+        graph: &graph,
+        dominators: &dominators,
+        records: &records,
+        progress: &Quiet,
+    });
 }
 
 /// What can be reached from `starts` over `edges`, without `without`.
@@ -198,5 +206,122 @@ fn transformers_lead_to_the_objects_brute_force_finds() {
             let nearest = above.min_by_key(|&above| dies_with(graph, above).len());
             nearest.into_iter().collect()
         });
+    });
+}
+
+#[test]
+fn strengths_are_the_first_that_lead_there() {
+    on_random_heaps(|context, seed| {
+        let graph = context.graph;
+        let state = graph.state;
+        let order = [
+            ("strong", Strength::Strong),
+            ("soft", Strength::Soft),
+            ("weak", Strength::Weak),
+            ("finalizer", Strength::Finalizer),
+            ("phantom", Strength::Phantom),
+        ];
+        let mut left: BTreeSet<NodeId> = (0..state.len()).collect();
+        let mut expected = vec!["unreachable"; state.len() as usize];
+        for level in 0..order.len() {
+            let followed = |strength: Strength| order[..=level].iter().any(|o| o.1 == strength);
+            let edges = |node: NodeId| {
+                let mut to: Vec<NodeId> = graph.successors(node).collect();
+                if node < state.len() {
+                    // What the graph follows by its convention is not asked here.
+                    if let Some((referent, strength)) = state.referent(node) {
+                        if graph.convention.keeps(strength) {
+                            let at = to.iter().rposition(|&to| to == referent).unwrap();
+                            to.remove(at);
+                        }
+                        to.extend(followed(strength).then_some(referent));
+                    }
+                }
+                to
+            };
+            for node in reach(graph.roots().iter().copied(), None, edges) {
+                if left.remove(&node) {
+                    expected[node as usize] = order[level].0;
+                }
+            }
+        }
+        let said = said(context, "strength");
+        for (said, expected) in said.iter().zip(&expected) {
+            assert_eq!(
+                *said,
+                Keys::from([vec![(*expected).to_owned()]]),
+                "seed {seed}"
+            );
+        }
+    });
+}
+
+/// The roots of a random heap as keys, with the objects they lead to, and whether they are variables.
+fn roots(context: &Context) -> Vec<(Vec<String>, NodeId, bool)> {
+    let state = context.graph.state;
+    let mut roots = Vec::new();
+    for class in state.classes() {
+        let loaded = context.dominators.is_reachable(class.mirror.unwrap_or(0));
+        for field in class.statics.iter().filter(|_| loaded) {
+            let Value::Object(address) = field.value else {
+                unreachable!("statics of random heaps refer to objects");
+            };
+            let keys = ["static field", &class.name, &field.name].map(str::to_owned);
+            let object = state.addresses.find(address).unwrap();
+            roots.push((keys.to_vec(), object, true));
+        }
+    }
+    for root in &state.tables.roots {
+        roots.push((vec!["JNI global".to_owned()], root.object, false));
+    }
+    roots
+}
+
+#[test]
+fn indirect_roots_are_those_that_reach_an_object() {
+    on_random_heaps(|context, seed| {
+        let graph = context.graph;
+        let state = graph.state;
+        // Static fields are roots of their own, so ways end at class objects.
+        let edges = |node: NodeId| {
+            let class_object = node < state.len() && state.mirrored(node).is_some();
+            let statics = if class_object {
+                state.references(node).len()
+            } else {
+                0
+            };
+            graph.referenced(node).skip(statics).collect::<Vec<_>>()
+        };
+        let one = |key: &str| Keys::from([vec![key.to_owned()]]);
+        for (options, variables) in [("all", false), ("all variables", true), ("all hide", false)] {
+            let mut expected = vec![Keys::new(); state.len() as usize];
+            for (keys, object, variable) in roots(context) {
+                if variable || !variables {
+                    for node in reach([object], None, edges).range(..state.len()) {
+                        expected[*node as usize].insert(keys.clone());
+                    }
+                }
+            }
+            let none = |object: u32| match options {
+                "all hide" => Keys::new(),
+                _ if !context.dominators.is_reachable(object) => one("not reachable"),
+                "all" => one("reached through classes only"),
+                _ => one("not reached from any variable"),
+            };
+            let all = said(context, &format!("indirectly-rooted({options})"));
+            let first = said(
+                context,
+                &format!("indirectly-rooted(first {options})").replace("all", ""),
+            );
+            for object in 0..state.len() as usize {
+                if expected[object].is_empty() {
+                    expected[object] = none(object as u32);
+                }
+                let wanted = &expected[object];
+                assert_eq!(all[object], *wanted, "{options}, seed {seed}");
+                assert!(first[object].is_subset(wanted), "{options}, seed {seed}");
+                assert_eq!(first[object].len(), wanted.len().min(1));
+            }
+        }
     });
 }

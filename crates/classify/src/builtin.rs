@@ -1,9 +1,13 @@
 //! The predefined classifiers and transformers, each evaluated for all objects at once.
 
-use anthill_graph::{Dominators, Graph, Paths, ROOT, UNREACHABLE};
+mod allocation;
+mod features;
+mod roots;
+mod strength;
+
+use anthill_graph::{Dominators, Graph};
 use anthill_heap::{
-    Buffer, Cancelled, ClassId, ClassKind, FieldType, HeapState, ObjectId, Progress, RootKind,
-    Value,
+    Buffer, ClassId, ClassKind, FieldType, HeapState, ObjectId, Progress, Thread, Value,
 };
 use anthill_hprof::Records;
 use rustc_hash::FxHashMap;
@@ -11,7 +15,9 @@ use rustc_hash::FxHashMap;
 use crate::catalog::{Step, What};
 use crate::error::Error;
 use crate::parts;
-use crate::values::{Assignment, Classified, LabelId, PathId, Values};
+use crate::values::{Assignment, Classified, LabelId, Values};
+
+pub(crate) use roots::RootOptions;
 
 /// What classifiers can ask.
 pub struct Context<'a> {
@@ -133,7 +139,9 @@ impl<'a> Context<'a> {
                 let name = step.argument.as_deref().unwrap_or_default();
                 self.by_object(|values, object| values.one(&self.field_text(object, name)))
             }
-            What::Rooted => self.rooted(),
+            What::Rooted => self.rooted(step)?,
+            What::IndirectlyRooted => self.indirectly_rooted(step)?,
+            What::Strength => self.strength(),
             What::ClosestRoot => self.closest_root()?,
             What::DominatingRoot => self.dominating_root(),
             What::CollectionHealth => self.collection_health(),
@@ -144,6 +152,8 @@ impl<'a> Context<'a> {
                 Classified { values, of }
             }
             What::AllocationSite => self.allocation_site(),
+            What::AllocatingThread => self.allocating_thread(),
+            What::Feature => self.feature(step)?,
             What::PointedFrom
             | What::PointsTo
             | What::Dominator
@@ -234,134 +244,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The paths of all roots, by object: static fields count as roots of what they refer to.
-    fn root_paths(&self, values: &mut Values) -> FxHashMap<ObjectId, Vec<PathId>> {
-        let state = self.state();
-        let mut paths: FxHashMap<ObjectId, Vec<PathId>> = FxHashMap::default();
-        for class in state.classes() {
-            for field in &class.statics {
-                let Value::Object(address) = field.value else {
-                    continue;
-                };
-                let Some(object) = state.addresses.find(address) else {
-                    continue;
-                };
-                let path = values.path(["static field", &class.name, &field.name]);
-                paths.entry(object).or_default().push(path);
-            }
-        }
-        for root in &state.tables.roots {
-            let thread = root
-                .thread
-                .map(|thread| &state.tables.threads[thread as usize]);
-            let name = thread.map(|thread| {
-                thread
-                    .name
-                    .clone()
-                    .unwrap_or_else(|| format!("thread {}", thread.serial))
-            });
-            let frame = thread.and_then(|thread| {
-                let trace = &state.tables.traces[thread.trace? as usize];
-                let frame = &state.tables.frames[*trace.frames.get(root.frame? as usize)? as usize];
-                Some(format!("{}.{}", frame.class, frame.method))
-            });
-            let kind = match root.kind() {
-                RootKind::LocalVariable => "local variable",
-                _ => root.origin.label(),
-            };
-            let keys = [Some(kind), name.as_deref(), frame.as_deref()];
-            let path = values.path(keys.into_iter().flatten());
-            paths.entry(root.object).or_default().push(path);
-        }
-        paths
-    }
-
-    fn rooted(&self) -> Classified {
-        let mut values = Values::default();
-        let mut of_object = self.root_paths(&mut values);
-        let none = values.one("not directly rooted");
-        let state = self.state();
-        let labels = (0..state.len()).map(|object| {
-            of_object
-                .remove(&object)
-                .map_or(none, |paths| values.label(paths))
-        });
-        let labels = Buffer::collect(state.len() as usize, labels);
-        Classified {
-            values,
-            of: Assignment::ByObject(labels),
-        }
-    }
-
-    /// The last static field or GC root on the shortest path to each object.
-    fn closest_root(&self) -> Result<Classified, Cancelled> {
-        let mut values = Values::default();
-        let of_object = self.root_paths(&mut values);
-        let paths = Paths::search(self.graph, &[], self.progress)?;
-        let none = values.one("not reachable");
-        let state = self.state();
-        const UNKNOWN: LabelId = LabelId::MAX;
-        let mut labels = Buffer::filled(state.len() as usize, UNKNOWN);
-        let known: &mut [LabelId] = &mut labels;
-        let mut way = Vec::new();
-        for object in 0..state.len() {
-            let mut at = object;
-            let label = loop {
-                if known[at as usize] != UNKNOWN {
-                    break known[at as usize];
-                }
-                way.push(at);
-                if let Some(paths) = of_object.get(&at) {
-                    break values.label(vec![paths[0]]);
-                }
-                match paths.before(at) {
-                    Some(Some(before)) => at = before,
-                    _ => break none,
-                }
-            };
-            for passed in way.drain(..) {
-                known[passed as usize] = label;
-            }
-        }
-        Ok(Classified {
-            values,
-            of: Assignment::ByObject(labels),
-        })
-    }
-
-    fn dominating_root(&self) -> Classified {
-        let state = self.state();
-        let immediate: &[u32] = &self.dominators.immediate;
-        let mut outermost: FxHashMap<ObjectId, LabelId> = FxHashMap::default();
-        let mut top = Buffer::filled(state.len() as usize, u32::MAX);
-        let tops: &mut [u32] = &mut top;
-        let mut way = Vec::new();
-        for object in 0..state.len() {
-            let mut at = object;
-            let found = loop {
-                if tops[at as usize] != u32::MAX {
-                    break tops[at as usize];
-                }
-                way.push(at);
-                match immediate[at as usize] {
-                    ROOT => break at,
-                    UNREACHABLE => break UNREACHABLE,
-                    above if above >= state.len() => break at,
-                    above => at = above,
-                }
-            };
-            way.drain(..)
-                .for_each(|passed| tops[passed as usize] = found);
-        }
-        self.by_object(|values, object| {
-            let top = tops[object as usize];
-            *outermost.entry(top).or_insert_with(|| match top {
-                UNREACHABLE => values.one("not reachable"),
-                top => values.one(&self.object_name(top)),
-            })
-        })
-    }
-
     /// Mitchell and Sevitsky's roles, as told by Weninger et al. 2018, section 5.3.2.
     fn collection_health(&self) -> Classified {
         let state = self.state();
@@ -391,25 +273,12 @@ impl<'a> Context<'a> {
             ["array", "entry", "head", "contained"][role as usize].to_owned()
         })
     }
+}
 
-    fn allocation_site(&self) -> Classified {
-        let state = self.state();
-        let sites: FxHashMap<ObjectId, u32> = state.tables.allocations.iter().copied().collect();
-        let mut known: FxHashMap<Option<u32>, LabelId> = FxHashMap::default();
-        self.by_object(|values, object| {
-            let trace = sites.get(&object).copied();
-            *known.entry(trace).or_insert_with(|| match trace {
-                None => values.one("(not recorded)"),
-                Some(trace) => {
-                    let frames = state.tables.traces[trace as usize].frames.iter();
-                    let frames: Vec<String> = frames
-                        .map(|&frame| &state.tables.frames[frame as usize])
-                        .map(|frame| format!("{}.{}:{}", frame.class, frame.method, frame.line))
-                        .collect();
-                    let path = values.path(frames.iter().map(String::as_str));
-                    values.label(vec![path])
-                }
-            })
-        })
-    }
+/// The name of a thread, or its number if it has none.
+fn thread_name(thread: &Thread) -> String {
+    thread
+        .name
+        .clone()
+        .unwrap_or_else(|| format!("thread {}", thread.serial))
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::builtin::RootOptions;
+use crate::error::Error;
 use crate::language::Mistake;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub enum What {
     Size,
     Address,
     Rooted,
+    IndirectlyRooted,
+    Strength,
     ClosestRoot,
     DominatingRoot,
     InDegree,
@@ -44,6 +48,8 @@ pub enum What {
     Text,
     Field,
     AllocationSite,
+    AllocatingThread,
+    Feature,
     PointedFrom,
     PointsTo,
     Dominator,
@@ -112,7 +118,7 @@ const fn transformer(
 
 use Cardinality::{Hierarchy, Many, One};
 
-pub const CATALOG: [Entry; 24] = [
+pub const CATALOG: [Entry; 28] = [
     classifier(
         What::Type,
         "type",
@@ -177,13 +183,37 @@ pub const CATALOG: [Entry; 24] = [
         "the address",
         "0xfc022d78",
     ),
+    Entry {
+        argument: Some("OPTIONS"),
+        optional: true,
+        ..classifier(
+            What::Rooted,
+            "rooted",
+            Many,
+            "text",
+            "the GC roots that refer to it directly: static field > class > field, thread, local variable > thread > method, and so on; options: variables (only static fields, locals and JNI locals), hide (leave out objects without)",
+            "static field > IdCache > idCache",
+        )
+    },
+    Entry {
+        argument: Some("OPTIONS"),
+        optional: true,
+        ..classifier(
+            What::IndirectlyRooted,
+            "indirectly-rooted",
+            Many,
+            "text",
+            "the GC roots and static fields from which it can be reached; options: all or first (one root an object, quicker), variables (only static fields, locals and JNI locals), hide (leave out objects without)",
+            "static field > IdCache > idCache",
+        )
+    },
     classifier(
-        What::Rooted,
-        "rooted",
-        Many,
+        What::Strength,
+        "strength",
+        One,
         "text",
-        "the GC roots that refer to it directly: static field > class > field, thread, local variable > thread > method, and so on",
-        "static field > IdCache > idCache",
+        "the strongest references that lead to it: strong, soft, weak, finalizer or phantom ones, or none",
+        "weak",
     ),
     classifier(
         What::ClosestRoot,
@@ -260,6 +290,25 @@ pub const CATALOG: [Entry; 24] = [
         "where it was allocated, innermost frame first, if the dump says so",
         "HashMap.resize > HashMap.put",
     ),
+    classifier(
+        What::AllocatingThread,
+        "allocating-thread",
+        One,
+        "text",
+        "the thread that allocated it, if the dump says so",
+        "http-nio-8080-exec-1",
+    ),
+    Entry {
+        argument: Some("FILE"),
+        ..classifier(
+            What::Feature,
+            "feature",
+            Many,
+            "text",
+            "the features its class or its allocation site belongs to, by a file that maps code to features",
+            "feature(shop.features)",
+        )
+    },
     transformer(
         What::PointedFrom,
         "pointed-from",
@@ -306,6 +355,14 @@ pub struct Step {
 }
 
 impl Step {
+    /// Why this step cannot be evaluated.
+    pub(crate) fn error(&self, reason: impl Into<String>) -> Error {
+        Error::Step {
+            step: self.entry().name.to_owned(),
+            reason: reason.into(),
+        }
+    }
+
     pub fn entry(&self) -> &'static Entry {
         CATALOG
             .iter()
@@ -338,6 +395,14 @@ impl Step {
         }
     }
 
+    /// The step itself, if its argument makes sense.
+    fn checked(self) -> Result<Step, String> {
+        if matches!(self.what, What::Rooted | What::IndirectlyRooted) {
+            RootOptions::of(&self)?;
+        }
+        Ok(self)
+    }
+
     fn parse(word: &str) -> Result<Step, String> {
         let (name, argument) = match word.split_once('(') {
             Some((name, rest)) => match rest.strip_suffix(')') {
@@ -358,10 +423,11 @@ impl Step {
                 Err(format!("`{name}` needs an argument: {name}({needed})"))
             }
             (None, Some(_)) => Err(format!("`{name}` takes no argument")),
-            _ => Ok(Step {
+            _ => Step {
                 what: entry.what,
                 argument,
-            }),
+            }
+            .checked(),
         }
     }
 }
@@ -405,6 +471,8 @@ mod tests {
             ("type, points-to", 16),
             ("instance-health, instance-health", 18),
             ("points-to, instance-health", 12),
+            ("type, rooted(first)", 7),
+            ("type, indirectly-rooted(frist)", 7),
         ] {
             assert_eq!(Step::parse_list(text).unwrap_err().column, column, "{text}");
         }

@@ -114,10 +114,7 @@ impl Failure {
     fn of(self, step: &Step) -> Error {
         match self {
             Failure::Cancelled => Error::Cancelled,
-            Failure::TooMany(too_many) => Error::Step {
-                step: step.entry().name.to_owned(),
-                reason: too_many.reason(),
-            },
+            Failure::TooMany(too_many) => step.error(too_many.reason()),
         }
     }
 }

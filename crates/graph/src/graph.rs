@@ -264,15 +264,17 @@ impl<'a> Graph<'a> {
     /// What a node references as data: fields, elements, static fields, kept referents and, in
     /// MAT's view, a thread's locals. Not its class, superclass or loader.
     pub fn referenced(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let references = self.references(node).iter().copied();
+        references.chain(self.extra_references(node))
+    }
+
+    /// What a node references as data beside [`Graph::references`].
+    pub fn extra_references(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let data = |edge: &&(NodeId, NodeId, EdgeKind)| {
             matches!(edge.2, EdgeKind::Referent | EdgeKind::Local)
         };
-        let extra = self
-            .extra_edges(node)
-            .iter()
-            .filter(data)
-            .map(|edge| edge.1);
-        self.references(node).iter().copied().chain(extra)
+        let extra = self.extra_edges(node).iter();
+        extra.filter(data).map(|edge| edge.1)
     }
 
     /// Number `index` of [`Graph::referenced`].

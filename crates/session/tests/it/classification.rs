@@ -8,9 +8,13 @@ use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
 use crate::open;
 
 fn session_of(sample: &Sample) -> Session {
+    session_with(sample, DumpOptions::default())
+}
+
+fn session_with(sample: &Sample, options: DumpOptions) -> Session {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("heap.hprof");
-    sample.dump(&path, DumpOptions::default());
+    sample.dump(&path, options);
     open(&path, Convention::DEFAULT).unwrap()
 }
 
@@ -85,6 +89,16 @@ fn two_caches_retain_together_what_neither_does() {
         retained("NameCache", "nameCache"),
         sample.count("objects retained by nameCache")
     );
+    // Both fields reach every product, each map is reached from its own field only.
+    for steps in ["indirectly-rooted", "indirectly-rooted(variables hide)"] {
+        let products = tree(&session, "anthill.samples.Product", steps);
+        let maps = tree(&session, "java.util.HashMap", steps);
+        for (class, field) in [("IdCache", "idCache"), ("NameCache", "nameCache")] {
+            let path = ["static field", &format!("anthill.samples.{class}"), field];
+            assert_eq!(at(&products, &path).objects, sample.count("products"));
+            assert_eq!(at(&maps, &path).objects, 1, "{class}");
+        }
+    }
     // All maps of the program as one group: cross-checked by removing them.
     let group = session
         .objects_of(|name| name == "java.util.HashMap", false)
@@ -194,5 +208,31 @@ fn parts_of_objects_and_roles_in_collections_are_what_the_program_says() {
             said("pairs"),
             "they hold arrays of primitives"
         );
+    }
+}
+
+#[test]
+fn strengths_of_what_is_not_kept() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("strengths", "no JDK was found");
+    };
+    let sample = Sample::start(jdk, "NotKept", &[], &["-Xmx64m"]);
+    let all = DumpOptions {
+        all: true,
+        ..DumpOptions::default()
+    };
+    let session = session_with(&sample, all);
+    for (name, strength) in [
+        ("Weakly", "weak"),
+        ("ByPhantom", "phantom"),
+        ("Finalizable", "finalizer"),
+        ("Garbage", "unreachable"),
+    ] {
+        let class = format!("anthill.samples.NotKept${name}");
+        let group = session.objects_of(|name| name == class, true).unwrap();
+        let steps = Step::parse_list("strength").unwrap();
+        let tree = session.classify(&group, &steps).unwrap();
+        let expected = sample.count(&format!("{name} instances"));
+        assert_eq!(at(&tree, &[strength]).objects, expected, "{name}");
     }
 }
