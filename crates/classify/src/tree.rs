@@ -7,7 +7,8 @@
 use anthill_graph::{
     DepthFirst, Graph, GroupTotals, Membership, NodeId, deep_by_groups, retained_by_groups,
 };
-use anthill_heap::{BitSet, Buffer, Cancelled, HeapState, ObjectId, Progress};
+use anthill_heap::{BitSet, Buffer, Cancelled, ClassId, HeapState, ObjectId, Progress};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::parts::{self, Parts};
@@ -25,8 +26,47 @@ pub struct Tree {
     nodes: Vec<TreeNode>,
     /// Sets of nodes objects can end in.
     sets: Vec<Box<[TreeNodeId]>>,
+    places: Places,
+}
+
+/// In which set each object ended.
+enum Places {
+    /// By class, for the objects of the group.
+    ByClass { sets: Vec<SetId>, group: BitSet },
     /// By object: its set, or [`OUTSIDE`].
-    set_of: Buffer<SetId>,
+    ByObject(Buffer<SetId>),
+}
+
+impl Places {
+    /// [`OUTSIDE`] for objects that are not in the tree, and nodes that are no objects.
+    #[inline]
+    fn set(&self, classes: &[ClassId], node: NodeId) -> SetId {
+        match self {
+            Places::ByClass { sets, group } => match classes.get(node as usize) {
+                Some(&class) if group.contains(node) => sets[class as usize],
+                _ => OUTSIDE,
+            },
+            Places::ByObject(sets) => sets.get(node as usize).copied().unwrap_or(OUTSIDE),
+        }
+    }
+}
+
+/// Objects of a set, their bytes, and the bytes of their parts if somebody asks for those.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    objects: u64,
+    bytes: u64,
+    parts: [u64; parts::COUNT],
+}
+
+impl Sum {
+    fn add(&mut self, other: &Sum) {
+        self.objects += other.objects;
+        self.bytes += other.bytes;
+        for (sum, bytes) in self.parts.iter_mut().zip(other.parts) {
+            *sum += bytes;
+        }
+    }
 }
 
 /// A group of objects with the same keys so far.
@@ -49,22 +89,28 @@ pub struct TreeNode {
 impl Tree {
     /// Splits `group` by each of `levels` in turn.
     pub fn new(graph: &Graph, group: &BitSet, levels: &[Classified]) -> Self {
+        let in_parts = levels
+            .iter()
+            .any(|level| matches!(level.of, Assignment::Parts(_)));
         let mut builder = Builder {
-            state: graph.state,
+            graph,
+            parts: in_parts.then(|| Parts::new(graph)),
             levels,
             nodes: vec![node("Overall".to_owned(), None, None)],
             children: FxHashMap::default(),
             sets: Vec::new(),
             set_numbers: FxHashMap::default(),
             steps: levels.iter().map(|_| FxHashMap::default()).collect(),
+            sums: Vec::new(),
         };
-        let set_of = builder.assign(group);
+        let places = builder.place(group);
+        let sums = std::mem::take(&mut builder.sums);
         let mut tree = Tree {
             nodes: builder.nodes,
             sets: builder.sets,
-            set_of,
+            places,
         };
-        tree.count(graph);
+        tree.count(&sums);
         tree
     }
 
@@ -77,14 +123,16 @@ impl Tree {
     }
 
     /// The objects of a node, those of the nodes below it included.
-    pub fn objects(&self, node: TreeNodeId) -> BitSet {
-        let mut objects = BitSet::new(self.set_of.len());
+    pub fn objects(&self, state: &HeapState, node: TreeNodeId) -> BitSet {
+        let mut objects = BitSet::new(state.len() as usize);
         let within: Vec<bool> = self
             .groups_of_sets()
             .iter()
             .map(|groups| groups.binary_search(&node).is_ok())
             .collect();
-        for (&set, object) in self.set_of.iter().zip(0..) {
+        let classes: &[ClassId] = &state.columns.classes;
+        for object in 0..state.len() {
+            let set = self.places.set(classes, object);
             if set != OUTSIDE && within[set as usize] {
                 objects.insert(object);
             }
@@ -106,31 +154,14 @@ impl Tree {
         self.sets.iter().map(|set| groups(set)).collect()
     }
 
-    fn count(&mut self, graph: &Graph) {
-        let mut sums = vec![GroupTotals::default(); self.sets.len()];
-        let in_parts = self.nodes.iter().any(|node| node.part.is_some());
-        let parts = in_parts.then(|| Parts::new(graph));
-        let mut part_sums = vec![[0; parts::COUNT]; if in_parts { self.sets.len() } else { 0 }];
-        for ((&set, size), object) in self.set_of.iter().zip(graph.sizes()).zip(0..) {
-            if set == OUTSIDE {
-                continue;
-            }
-            sums[set as usize].objects += 1;
-            sums[set as usize].bytes += size;
-            if let Some(parts) = &parts {
-                let sum = &mut part_sums[set as usize];
-                for (sum, bytes) in sum.iter_mut().zip(parts.of(object, size)) {
-                    *sum += bytes;
-                }
-            }
-        }
-        for (set, groups) in self.groups_of_sets().into_iter().enumerate() {
+    fn count(&mut self, sums: &[Sum]) {
+        for (groups, sum) in self.groups_of_sets().into_iter().zip(sums) {
             for group in groups {
                 let node = &mut self.nodes[group as usize];
-                node.objects += sums[set].objects;
+                node.objects += sum.objects;
                 node.shallow += match node.part {
-                    Some(part) => part_sums[set][usize::from(part)],
-                    None => sums[set].bytes,
+                    Some(part) => sum.parts[usize::from(part)],
+                    None => sum.bytes,
                 };
             }
         }
@@ -143,21 +174,21 @@ impl Tree {
         groups_of_label
             .iter_mut()
             .for_each(|groups| groups.retain(is_whole));
-        let set_of: &[SetId] = &self.set_of;
+        let classes: &[ClassId] = &graph.state.columns.classes;
+        let places = &self.places;
         let membership = Membership {
-            label: |node: NodeId| {
-                set_of
-                    .get(node as usize)
-                    .copied()
-                    .filter(|&set| set != OUTSIDE)
-            },
+            label: |node: NodeId| Some(places.set(classes, node)).filter(|&set| set != OUTSIDE),
             groups_of_label: &groups_of_label,
             groups: self.nodes.len(),
         };
-        let mut search = DepthFirst::new(graph, progress)?;
-        let retained = retained_by_groups(graph, &mut search, &membership, progress)?;
-        drop(search);
-        let deep = deep_by_groups(graph, &membership, progress)?;
+        let (retained, deep) = rayon::join(
+            || {
+                let mut search = DepthFirst::new(graph, progress)?;
+                retained_by_groups(graph, &mut search, &membership, progress)
+            },
+            || deep_by_groups(graph, &membership, progress),
+        );
+        let (retained, deep) = (retained?, deep?);
         for ((node, retained), deep) in self.nodes.iter_mut().zip(retained).zip(deep) {
             let whole = node.part.is_none();
             node.retained = whole.then_some(retained);
@@ -180,8 +211,13 @@ fn node(key: String, parent: Option<TreeNodeId>, part: Option<u8>) -> TreeNode {
     }
 }
 
+/// Objects that are sent through the levels at a time.
+const CHUNK: usize = 1 << 17;
+
 struct Builder<'a> {
-    state: &'a HeapState,
+    graph: &'a Graph<'a>,
+    /// If some level is about parts of objects.
+    parts: Option<Parts<'a>>,
     levels: &'a [Classified],
     nodes: Vec<TreeNode>,
     children: FxHashMap<(TreeNodeId, usize, KeyId), TreeNodeId>,
@@ -189,58 +225,147 @@ struct Builder<'a> {
     set_numbers: FxHashMap<Box<[TreeNodeId]>, SetId>,
     /// By level: where a set goes with a label.
     steps: Vec<FxHashMap<(SetId, LabelId), SetId>>,
+    /// By set.
+    sums: Vec<Sum>,
 }
 
 impl Builder<'_> {
-    fn assign(&mut self, group: &BitSet) -> Buffer<SetId> {
-        let start = self.set(vec![OVERALL]);
+    fn place(&mut self, group: &BitSet) -> Places {
         // What depends on the class only is decided once per class.
         let by_class = self
             .levels
             .iter()
             .take_while(|level| !matches!(level.of, Assignment::ByObject(_)))
             .count();
-        let classes: &[u32] = &self.state.columns.classes;
-        let mut first: Vec<Option<SetId>> = vec![None; self.state.classes().len()];
-        let mut set_of = Buffer::filled(self.state.len() as usize, OUTSIDE);
-        let slots: &mut [SetId] = &mut set_of;
-        for (object, (slot, &class)) in slots.iter_mut().zip(classes).enumerate() {
-            let object = object as ObjectId;
-            if !group.contains(object) {
-                continue;
+        let of_classes = self.sums_of_classes(group);
+        let start = self.set(vec![OVERALL]);
+        let mut sets = vec![OUTSIDE; of_classes.len()];
+        for (class, sum) in of_classes
+            .iter()
+            .enumerate()
+            .filter(|(_, sum)| sum.objects > 0)
+        {
+            let mut set = start;
+            for level in 0..by_class {
+                let label = self.levels[level].label(ObjectId::MAX, class as ClassId);
+                set = self.step(level, set, label);
             }
-            let after_classes = match first[class as usize] {
-                Some(set) => set,
-                None => {
-                    let set = self.descend(start, 0..by_class, object, class);
-                    first[class as usize] = Some(set);
-                    set
-                }
-            };
-            *slot = self.descend(after_classes, by_class..self.levels.len(), object, class);
+            sets[class] = set;
+            if by_class == self.levels.len() {
+                self.sums[set as usize].add(sum);
+            }
         }
-        set_of
+        if by_class == self.levels.len() {
+            let group = group.clone();
+            Places::ByClass { sets, group }
+        } else {
+            Places::ByObject(self.place_each(group, &sets, by_class))
+        }
     }
 
-    fn descend(
-        &mut self,
-        mut set: SetId,
-        levels: std::ops::Range<usize>,
-        object: ObjectId,
-        class: u32,
-    ) -> SetId {
-        for level in levels {
-            let label = self.levels[level].label(object, class);
-            set = match self.steps[level].get(&(set, label)) {
-                Some(&next) => next,
-                None => {
-                    let next = self.step(level, set, label);
-                    self.steps[level].insert((set, label), next);
-                    next
+    fn sums_of_classes(&self, group: &BitSet) -> Vec<Sum> {
+        let state = self.graph.state;
+        let classes: &[ClassId] = &state.columns.classes;
+        let none = || vec![Sum::default(); state.classes().len()];
+        classes
+            .par_chunks(CHUNK)
+            .enumerate()
+            .fold(none, |mut sums, (chunk, classes)| {
+                for (object, &class) in ((chunk * CHUNK) as ObjectId..).zip(classes) {
+                    if group.contains(object) {
+                        self.add_object(&mut sums[class as usize], object);
+                    }
+                }
+                sums
+            })
+            .reduce(none, |mut sums, others| {
+                sums.iter_mut()
+                    .zip(&others)
+                    .for_each(|(sum, other)| sum.add(other));
+                sums
+            })
+    }
+
+    #[inline]
+    fn add_object(&self, sum: &mut Sum, object: ObjectId) {
+        let size = self.graph.size(object);
+        sum.objects += 1;
+        sum.bytes += size;
+        if let Some(parts) = &self.parts {
+            for (sum, bytes) in sum.parts.iter_mut().zip(parts.of(object, size)) {
+                *sum += bytes;
+            }
+        }
+    }
+
+    /// Sends the objects through the levels from `first` on. Chunks of them find their ways by
+    /// numbers of their own, which then become sets.
+    fn place_each(&mut self, group: &BitSet, start: &[SetId], first: usize) -> Buffer<SetId> {
+        let classes: &[ClassId] = &self.graph.state.columns.classes;
+        let mut places = Buffer::filled(classes.len(), OUTSIDE);
+        let slots: &mut [SetId] = &mut places;
+        let chunks: Vec<Ways> = slots
+            .par_chunks_mut(CHUNK)
+            .zip(classes.par_chunks(CHUNK))
+            .enumerate()
+            .map(|(chunk, (slots, classes))| {
+                let mut ways = Ways::new(self.levels.len() - first);
+                let objects = ((chunk * CHUNK) as ObjectId..).zip(classes);
+                for (slot, (object, &class)) in slots.iter_mut().zip(objects) {
+                    if group.contains(object) {
+                        let levels = self.levels[first..].iter();
+                        let labels = levels.map(|level| level.label(object, class));
+                        *slot = ways.follow(start[class as usize], labels);
+                        self.add_object(&mut ways.sums[*slot as usize], object);
+                    }
+                }
+                ways
+            })
+            .collect();
+        let sets: Vec<Vec<SetId>> = chunks
+            .iter()
+            .map(|ways| self.sets_of(ways, first))
+            .collect();
+        slots
+            .par_chunks_mut(CHUNK)
+            .zip(&sets)
+            .for_each(|(slots, sets)| {
+                for slot in slots.iter_mut().filter(|slot| **slot != OUTSIDE) {
+                    *slot = sets[*slot as usize];
+                }
+            });
+        places
+    }
+
+    /// By number of a way's end: its set.
+    fn sets_of(&mut self, ways: &Ways, first: usize) -> Vec<SetId> {
+        let mut sets: Vec<SetId> = Vec::new();
+        for (level, steps) in ways.made.iter().enumerate() {
+            let from = |from: u32| {
+                if level == 0 {
+                    from
+                } else {
+                    sets[from as usize]
                 }
             };
+            sets = steps
+                .iter()
+                .map(|&(before, label)| self.known_step(first + level, from(before), label))
+                .collect();
         }
-        set
+        for (&set, sum) in sets.iter().zip(&ways.sums) {
+            self.sums[set as usize].add(sum);
+        }
+        sets
+    }
+
+    fn known_step(&mut self, level: usize, set: SetId, label: LabelId) -> SetId {
+        if let Some(&next) = self.steps[level].get(&(set, label)) {
+            return next;
+        }
+        let next = self.step(level, set, label);
+        self.steps[level].insert((set, label), next);
+        next
     }
 
     fn step(&mut self, level: usize, set: SetId, label: LabelId) -> SetId {
@@ -287,7 +412,61 @@ impl Builder<'_> {
         let set = self.sets.len() as SetId;
         self.sets.push(nodes.clone());
         self.set_numbers.insert(nodes, set);
+        self.sums.push(Sum::default());
         set
+    }
+}
+
+/// The ways that some objects take through the levels.
+struct Ways {
+    /// By level: the number of a step from where with which label.
+    numbers: Vec<FxHashMap<(u32, LabelId), u32>>,
+    /// By level: its steps. Those of the first level start at a set, the others at a step of the
+    /// level before.
+    made: Vec<Vec<(u32, LabelId)>>,
+    /// By step of the last level.
+    sums: Vec<Sum>,
+    /// By level: the latest step. Objects beside each other often go the same way.
+    latest: Vec<(u32, LabelId, u32)>,
+}
+
+impl Ways {
+    fn new(levels: usize) -> Self {
+        Ways {
+            numbers: vec![FxHashMap::default(); levels],
+            made: vec![Vec::new(); levels],
+            sums: Vec::new(),
+            latest: vec![(u32::MAX, 0, 0); levels],
+        }
+    }
+
+    #[inline]
+    fn follow(&mut self, start: SetId, labels: impl Iterator<Item = LabelId>) -> u32 {
+        let mut at = start;
+        for (level, label) in labels.enumerate() {
+            let (from, with, to) = self.latest[level];
+            at = if (from, with) == (at, label) {
+                to
+            } else {
+                let to = self.step(level, at, label);
+                self.latest[level] = (at, label, to);
+                to
+            };
+        }
+        at
+    }
+
+    fn step(&mut self, level: usize, from: u32, label: LabelId) -> u32 {
+        let made = &mut self.made[level];
+        let next = made.len() as u32;
+        let number = *self.numbers[level].entry((from, label)).or_insert(next);
+        if number == next {
+            made.push((from, label));
+            if level + 1 == self.numbers.len() {
+                self.sums.push(Sum::default());
+            }
+        }
+        number
     }
 }
 
@@ -404,7 +583,7 @@ mod tests {
             expected.retain(|keys, _| keys.last().is_some_and(|key| key != "|"));
             let mut found = 0;
             for node in 1..tree.nodes().len() as TreeNodeId {
-                let objects = tree.objects(node);
+                let objects = tree.objects(&state, node);
                 let shown = tree.node(node);
                 assert_eq!(shown.objects, objects.count() as u64, "seed {seed}");
                 assert_eq!(
