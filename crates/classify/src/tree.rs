@@ -27,6 +27,9 @@ pub struct Tree {
     /// Sets of nodes objects can end in.
     sets: Vec<Box<[TreeNodeId]>>,
     places: Places,
+    /// Trees below nodes that were split later, with the number of their first node but
+    /// [`OVERALL`] here.
+    splits: Vec<(TreeNodeId, Tree)>,
 }
 
 /// In which set each object ended.
@@ -109,6 +112,7 @@ impl Tree {
             nodes: builder.nodes,
             sets: builder.sets,
             places,
+            splits: Vec::new(),
         };
         tree.count(&sums);
         tree
@@ -124,6 +128,10 @@ impl Tree {
 
     /// The objects of a node, those of the nodes below it included.
     pub fn objects(&self, state: &HeapState, node: TreeNodeId) -> BitSet {
+        let later = self.splits.partition_point(|&(first, _)| first <= node);
+        if let Some((first, split)) = later.checked_sub(1).map(|index| &self.splits[index]) {
+            return split.objects(state, node - first + 1);
+        }
         let mut objects = BitSet::new(state.len() as usize);
         let within: Vec<bool> = self
             .groups_of_sets()
@@ -138,6 +146,31 @@ impl Tree {
             }
         }
         objects
+    }
+
+    /// Whether a node can be split further: it is the last of its way and stands for whole objects.
+    pub fn can_be_split(&self, node: TreeNodeId) -> bool {
+        let node = self.node(node);
+        node.children.is_empty() && node.part.is_none()
+    }
+
+    /// Puts a tree of the objects of `node`, which can be split, below it.
+    pub fn split(&mut self, node: TreeNodeId, tree: Tree) {
+        let first = self.nodes.len() as TreeNodeId;
+        let number = |inner: TreeNodeId| match inner {
+            OVERALL => node,
+            inner => first + inner - 1,
+        };
+        self.nodes[node as usize].children =
+            tree.nodes[0].children.iter().copied().map(number).collect();
+        for inner in &tree.nodes[1..] {
+            self.nodes.push(TreeNode {
+                parent: inner.parent.map(number),
+                children: inner.children.iter().copied().map(number).collect(),
+                ..inner.clone()
+            });
+        }
+        self.splits.push((first, tree));
     }
 
     /// By set: its nodes and all their ancestors, ascending.
@@ -237,25 +270,22 @@ impl Builder<'_> {
             .iter()
             .take_while(|level| !matches!(level.of, Assignment::ByObject(_)))
             .count();
-        let of_classes = self.sums_of_classes(group);
+        let all_by_class = by_class == self.levels.len();
+        let sums = self.sums_of_classes(group, all_by_class);
         let start = self.set(vec![OVERALL]);
-        let mut sets = vec![OUTSIDE; of_classes.len()];
-        for (class, sum) in of_classes
-            .iter()
-            .enumerate()
-            .filter(|(_, sum)| sum.objects > 0)
-        {
+        let mut sets = vec![OUTSIDE; sums.len()];
+        for (class, sum) in sums.iter().enumerate().filter(|(_, sum)| sum.objects > 0) {
             let mut set = start;
             for level in 0..by_class {
                 let label = self.levels[level].label(ObjectId::MAX, class as ClassId);
                 set = self.step(level, set, label);
             }
             sets[class] = set;
-            if by_class == self.levels.len() {
+            if all_by_class {
                 self.sums[set as usize].add(sum);
             }
         }
-        if by_class == self.levels.len() {
+        if all_by_class {
             let group = group.clone();
             Places::ByClass { sets, group }
         } else {
@@ -263,32 +293,37 @@ impl Builder<'_> {
         }
     }
 
-    fn sums_of_classes(&self, group: &BitSet) -> Vec<Sum> {
+    /// By class: how many objects of the group it has and, if `bytes` are wanted, their bytes.
+    fn sums_of_classes(&self, group: &BitSet, bytes: bool) -> Vec<Sum> {
         let state = self.graph.state;
-        let classes: &[ClassId] = &state.columns.classes;
         let none = || vec![Sum::default(); state.classes().len()];
-        classes
-            .par_chunks(CHUNK)
-            .enumerate()
-            .fold(none, |mut sums, (chunk, classes)| {
-                for (object, &class) in ((chunk * CHUNK) as ObjectId..).zip(classes) {
-                    if group.contains(object) {
-                        self.add_object(&mut sums[class as usize], object);
+        let chunks = (0..state.len()).into_par_iter().step_by(CHUNK);
+        chunks
+            .fold(none, |mut sums, start| {
+                let range = start..state.len().min(start + CHUNK as ObjectId);
+                if bytes {
+                    let objects = range.clone().zip(self.graph.classes_and_sizes(range));
+                    for (object, (class, size)) in objects {
+                        if group.contains(object) {
+                            self.add_object(&mut sums[class as usize], object, size);
+                        }
+                    }
+                } else {
+                    for object in range.filter(|&object| group.contains(object)) {
+                        sums[state.class_id(object) as usize].objects += 1;
                     }
                 }
                 sums
             })
             .reduce(none, |mut sums, others| {
-                sums.iter_mut()
-                    .zip(&others)
-                    .for_each(|(sum, other)| sum.add(other));
+                let pairs = sums.iter_mut().zip(&others);
+                pairs.for_each(|(sum, other)| sum.add(other));
                 sums
             })
     }
 
     #[inline]
-    fn add_object(&self, sum: &mut Sum, object: ObjectId) {
-        let size = self.graph.size(object);
+    fn add_object(&self, sum: &mut Sum, object: ObjectId, size: u64) {
         sum.objects += 1;
         sum.bytes += size;
         if let Some(parts) = &self.parts {
@@ -301,22 +336,21 @@ impl Builder<'_> {
     /// Sends the objects through the levels from `first` on. Chunks of them find their ways by
     /// numbers of their own, which then become sets.
     fn place_each(&mut self, group: &BitSet, start: &[SetId], first: usize) -> Buffer<SetId> {
-        let classes: &[ClassId] = &self.graph.state.columns.classes;
-        let mut places = Buffer::filled(classes.len(), OUTSIDE);
+        let mut places = Buffer::filled(self.graph.state.len() as usize, OUTSIDE);
         let slots: &mut [SetId] = &mut places;
         let chunks: Vec<Ways> = slots
             .par_chunks_mut(CHUNK)
-            .zip(classes.par_chunks(CHUNK))
             .enumerate()
-            .map(|(chunk, (slots, classes))| {
+            .map(|(chunk, slots)| {
                 let mut ways = Ways::new(self.levels.len() - first);
-                let objects = ((chunk * CHUNK) as ObjectId..).zip(classes);
-                for (slot, (object, &class)) in slots.iter_mut().zip(objects) {
+                let range = (chunk * CHUNK) as ObjectId..(chunk * CHUNK + slots.len()) as ObjectId;
+                let objects = range.clone().zip(self.graph.classes_and_sizes(range));
+                for (slot, (object, (class, size))) in slots.iter_mut().zip(objects) {
                     if group.contains(object) {
                         let levels = self.levels[first..].iter();
                         let labels = levels.map(|level| level.label(object, class));
                         *slot = ways.follow(start[class as usize], labels);
-                        self.add_object(&mut ways.sums[*slot as usize], object);
+                        self.add_object(&mut ways.sums[*slot as usize], object, size);
                     }
                 }
                 ways
@@ -508,6 +542,66 @@ mod tests {
             },
             said,
         )
+    }
+
+    #[test]
+    fn a_node_can_be_split_on_its_own_and_again() {
+        let mut heap = HeapBuilder::new();
+        for (object, class) in ["A", "A", "B", "B", "B"].iter().enumerate() {
+            heap.object(&format!("o{object}"), class, 16);
+        }
+        heap.edges("o0 -> o1 o2 o3 o4");
+        heap.root("o0");
+        let state = heap.build();
+        let sizes = state.tables.sizes.as_ref().unwrap();
+        let graph = Graph::new(&state, sizes, Convention::DEFAULT);
+        let by = |keys: [&str; 5]| {
+            let mut values = Values::default();
+            let labels = keys.map(|key| values.one(key));
+            let of = Assignment::ByObject(Buffer::copy_of(&labels));
+            Classified { values, of }
+        };
+        let mut group = BitSet::new(5);
+        (0..5).for_each(|object| group.insert(object));
+        let tree_of = |group: &BitSet, level| {
+            let mut tree = Tree::new(&graph, group, &[level]);
+            tree.measure(&graph, &Quiet).unwrap();
+            tree
+        };
+        let mut tree = tree_of(&group, by(["A", "A", "B", "B", "B"]));
+        let find = |tree: &Tree, key: &str| {
+            let found = tree.nodes().iter().position(|node| node.key == key);
+            found.unwrap() as TreeNodeId
+        };
+        let b = find(&tree, "B");
+        assert!(tree.can_be_split(b) && !tree.can_be_split(OVERALL));
+        tree.split(
+            b,
+            tree_of(&tree.objects(&state, b), by(["", "", "x", "x", "y"])),
+        );
+        let x = find(&tree, "x");
+        tree.split(
+            x,
+            tree_of(&tree.objects(&state, x), by(["", "", "1", "2", ""])),
+        );
+        assert!(!tree.can_be_split(b) && tree.node(x).parent == Some(b));
+        for (key, members) in [
+            ("A", vec![0, 1]),
+            ("B", vec![2, 3, 4]),
+            ("x", vec![2, 3]),
+            ("y", vec![4]),
+            ("1", vec![2]),
+            ("2", vec![3]),
+        ] {
+            let node = find(&tree, key);
+            assert_eq!(
+                tree.objects(&state, node).iter().collect::<Vec<_>>(),
+                members,
+                "{key}"
+            );
+            assert_eq!(tree.node(node).objects, members.len() as u64);
+        }
+        assert_eq!(tree.node(find(&tree, "1")).parent, Some(x));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The heap state as a graph under a convention: nodes, edges, roots and sizes.
 
-use anthill_heap::{BitSet, HeapState, ObjectId, OffsetsView, RootOrigin, Sizer, Sizes};
+use std::ops::Range;
+
+use anthill_heap::{BitSet, ClassId, HeapState, ObjectId, OffsetsView, RootOrigin, Sizer, Sizes};
 
 use crate::Convention;
 
@@ -225,6 +227,17 @@ impl<'a> Graph<'a> {
             .zip(details)
             .map(|(&class, &detail)| self.sizer.size(class, detail));
         objects.chain(self.system_loader.map(|loader| self.size(loader)))
+    }
+
+    /// Classes and shallow bytes of consecutive objects.
+    pub fn classes_and_sizes(
+        &self,
+        objects: Range<ObjectId>,
+    ) -> impl Iterator<Item = (ClassId, u64)> + '_ {
+        let objects = objects.start as usize..objects.end as usize;
+        let details = &self.state.columns.details[objects.clone()];
+        let classes = self.classes[objects].iter().zip(details);
+        classes.map(|(&class, &detail)| (class, self.sizer.size(class, detail)))
     }
 
     /// References of a node: fields or elements, or static fields of a class object.
