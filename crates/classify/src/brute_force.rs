@@ -124,12 +124,7 @@ fn under(convention: Convention, state: &HeapState, ask: impl FnOnce(&Context)) 
     let search = DepthFirst::new(&graph, &Quiet).unwrap();
     let dominators = Dominators::new(&graph, search, &Quiet).unwrap();
     let records = Records::new(Path::new(""), 8, Column::default(), Column::default());
-    ask(&Context {
-        graph: &graph,
-        dominators: &dominators,
-        records: &records,
-        progress: &Quiet,
-    });
+    ask(&Context::new(&graph, &dominators, &records, &Quiet));
 }
 
 /// What can be reached from `starts` over `edges`, without `without`.

@@ -12,45 +12,87 @@ use anthill_heap::{
 use anthill_hprof::Records;
 use rustc_hash::FxHashMap;
 
-use crate::catalog::{Step, What};
+use crate::catalog::{Call, What};
 use crate::error::Error;
+use crate::facts::Facts;
 use crate::parts;
+use crate::steps::Step;
 use crate::values::{Assignment, Classified, LabelId, Values};
 
 pub(crate) use roots::RootOptions;
 
 /// What classifiers can ask.
 pub struct Context<'a> {
-    pub graph: &'a Graph<'a>,
-    pub dominators: &'a Dominators,
-    pub records: &'a Records,
-    pub progress: &'a dyn Progress,
+    pub(crate) graph: &'a Graph<'a>,
+    pub(crate) dominators: &'a Dominators,
+    pub(crate) records: &'a Records,
+    pub(crate) progress: &'a dyn Progress,
+    pub(crate) facts: Facts,
 }
 
 /// Arrays from this length on are big.
 const BIG_ARRAY: u32 = 255;
+
+const KINDS: [&str; 3] = ["instance", "small array", "big array"];
+
+/// The index into [`KINDS`] for an array of this length, or for no array.
+fn array_kind(length: Option<u32>) -> usize {
+    match length {
+        None => 0,
+        Some(length) if length < BIG_ARRAY => 1,
+        Some(_) => 2,
+    }
+}
+
+pub(crate) fn kind_of(length: Option<u32>) -> &'static str {
+    KINDS[array_kind(length)]
+}
 
 impl<'a> Context<'a> {
     fn state(&self) -> &'a HeapState {
         self.graph.state
     }
 
+    pub fn new(
+        graph: &'a Graph<'a>,
+        dominators: &'a Dominators,
+        records: &'a Records,
+        progress: &'a dyn Progress,
+    ) -> Self {
+        Context {
+            graph,
+            dominators,
+            records,
+            progress,
+            facts: Facts::default(),
+        }
+    }
+
     /// The levels of a tree: what each step says about all objects. A transformer and all steps
-    /// after it make one level.
+    /// after it make one level. Filters come first, so that no node is made for what they leave
+    /// out.
     pub fn levels(&self, steps: &[Step]) -> Result<Vec<Classified>, Error> {
+        let mut filters = Vec::new();
         let mut levels = Vec::new();
         for (index, step) in steps.iter().enumerate() {
-            if step.entry().transformer {
+            if step.is_transformer() {
                 let after = self.levels(&steps[index + 1..])?;
                 levels.push(self.transform(step, self.join(after))?);
                 break;
             }
-            levels.push(self.classify(step)?);
+            match step {
+                Step::Where(condition) => filters.push(self.by_filter(condition)?),
+                Step::Predefined(call) => levels.push(self.predefined(call)?),
+                Step::Classify(expression) | Step::To(expression) => {
+                    levels.push(self.by_expression(expression)?);
+                }
+            }
         }
-        Ok(levels)
+        filters.append(&mut levels);
+        Ok(filters)
     }
 
-    fn classify(&self, step: &Step) -> Result<Classified, Error> {
+    pub(crate) fn predefined(&self, step: &Call) -> Result<Classified, Error> {
         let state = self.state();
         Ok(match step.what {
             What::Type => {
@@ -74,21 +116,10 @@ impl<'a> Context<'a> {
                 let path = values.path(chain);
                 values.label(vec![path])
             }),
-            What::Loader => {
-                self.by_class(
-                    |values, class| match state.classes()[class as usize].loader {
-                        Some(loader) => values.one(&self.object_name(loader)),
-                        None => values.one("boot"),
-                    },
-                )
-            }
+            What::Loader => self.by_class(|values, class| values.one(&self.loader_name(class))),
             What::Kind => self.by_number(
-                |object| match state.array_length(object) {
-                    None => 0,
-                    Some(length) if length < BIG_ARRAY => 1,
-                    Some(_) => 2,
-                },
-                |kind| ["instance", "small array", "big array"][kind as usize].to_owned(),
+                |object| array_kind(state.array_length(object)) as i64,
+                |kind| KINDS[kind as usize].to_owned(),
             ),
             What::Length => self.by_number(
                 |object| state.array_length(object).map_or(-1, i64::from),
@@ -193,7 +224,14 @@ impl<'a> Context<'a> {
         })
     }
 
-    fn object_name(&self, object: ObjectId) -> String {
+    pub(crate) fn loader_name(&self, class: ClassId) -> String {
+        match self.state().classes()[class as usize].loader {
+            Some(loader) => self.object_name(loader),
+            None => "boot".to_owned(),
+        }
+    }
+
+    pub(crate) fn object_name(&self, object: ObjectId) -> String {
         let state = self.state();
         match state.mirrored(object) {
             Some(class) => format!("class {}", state.classes()[class as usize].name),
@@ -203,20 +241,6 @@ impl<'a> Context<'a> {
                 state.addresses.address(object)
             ),
         }
-    }
-
-    fn in_degrees(&self) -> Vec<u32> {
-        let mut degrees = vec![0u32; self.state().len() as usize];
-        for &to in self
-            .state()
-            .columns
-            .references
-            .iter()
-            .chain(self.state().columns.referents.iter())
-        {
-            degrees[to as usize] = degrees[to as usize].saturating_add(1);
-        }
-        degrees
     }
 
     fn field_text(&self, object: ObjectId, name: &str) -> String {

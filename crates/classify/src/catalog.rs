@@ -1,10 +1,9 @@
-//! The classifiers and transformers there are, and steps written as text.
+//! The predefined classifiers and transformers.
 
 use std::fmt;
 
 use crate::builtin::RootOptions;
 use crate::error::Error;
-use crate::language::Mistake;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cardinality {
@@ -347,14 +346,37 @@ pub const CATALOG: [Entry; 28] = [
     ),
 ];
 
-/// One step of a classification: an entry of the catalog with its argument.
+/// An entry of the catalog with its argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct Call {
     pub what: What,
     pub argument: Option<String>,
 }
 
-impl Step {
+impl Call {
+    pub fn new(entry: &Entry, argument: Option<String>) -> Result<Call, String> {
+        let name = entry.name;
+        match (entry.argument, &argument) {
+            (Some(needed), None) if !entry.optional => {
+                Err(format!("`{name}` needs an argument: {name}({needed})"))
+            }
+            (None, Some(_)) => Err(format!("`{name}` takes no argument")),
+            _ => Call {
+                what: entry.what,
+                argument,
+            }
+            .checked(),
+        }
+    }
+
+    /// The same, if its argument makes sense.
+    fn checked(self) -> Result<Call, String> {
+        if matches!(self.what, What::Rooted | What::IndirectlyRooted) {
+            RootOptions::of(&self)?;
+        }
+        Ok(self)
+    }
+
     /// Why this step cannot be evaluated.
     pub(crate) fn error(&self, reason: impl Into<String>) -> Error {
         Error::Step {
@@ -369,114 +391,11 @@ impl Step {
             .find(|entry| entry.what == self.what)
             .unwrap_or(&CATALOG[0])
     }
-
-    /// Steps separated by commas: `type, pointed-from, field(state)`.
-    pub fn parse_list(text: &str) -> Result<Vec<Step>, Mistake> {
-        let mut steps = Vec::new();
-        let mut start = 0;
-        for part in text.split(',') {
-            let blanks = part.len() - part.trim_start().len();
-            let mistake = |message| Mistake::at(text, start + blanks, message);
-            steps.push(Step::parse(part.trim()).map_err(mistake)?);
-            if let Some(message) = misplaced(&steps) {
-                return Err(mistake(message));
-            }
-            start += part.len() + 1;
-        }
-        match steps.last() {
-            Some(last) if last.entry().transformer => {
-                let message = format!(
-                    "after `{}` a classifier is needed for the objects it leads to",
-                    last.entry().name
-                );
-                Err(Mistake::at(text, text.len(), message))
-            }
-            _ => Ok(steps),
-        }
-    }
-
-    /// The step itself, if its argument makes sense.
-    fn checked(self) -> Result<Step, String> {
-        if matches!(self.what, What::Rooted | What::IndirectlyRooted) {
-            RootOptions::of(&self)?;
-        }
-        Ok(self)
-    }
-
-    fn parse(word: &str) -> Result<Step, String> {
-        let (name, argument) = match word.split_once('(') {
-            Some((name, rest)) => match rest.strip_suffix(')') {
-                Some(argument) => (name.trim(), Some(argument.trim().to_owned())),
-                None => return Err(format!("`{word}` lacks its closing parenthesis")),
-            },
-            None => (word, None),
-        };
-        let Some(entry) = CATALOG.iter().find(|entry| entry.name == name) else {
-            let names: Vec<&str> = CATALOG.iter().map(|entry| entry.name).collect();
-            return Err(format!(
-                "there is no classifier `{name}`; there are {}",
-                names.join(", ")
-            ));
-        };
-        match (entry.argument, &argument) {
-            (Some(needed), None) if !entry.optional => {
-                Err(format!("`{name}` needs an argument: {name}({needed})"))
-            }
-            (None, Some(_)) => Err(format!("`{name}` takes no argument")),
-            _ => Step {
-                what: entry.what,
-                argument,
-            }
-            .checked(),
-        }
-    }
-}
-
-/// Why the last of these steps cannot stand where it does.
-fn misplaced(steps: &[Step]) -> Option<String> {
-    let (last, before) = steps.split_last()?;
-    if last.what != What::InstanceHealth {
-        return None;
-    }
-    let reason = |step: &Step| match step.what {
-        What::InstanceHealth => {
-            Some("the parts of an object have no parts of their own".to_owned())
-        }
-        _ if step.entry().transformer => Some(format!(
-            "`{}` cannot come after `{}`: the bytes would be those of other objects",
-            last.entry().name,
-            step.entry().name
-        )),
-        _ => None,
-    };
-    before.iter().find_map(reason)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn steps_are_read_and_mistakes_located() {
-        let steps = Step::parse_list("type, pointed-from,field(state)").unwrap();
-        let words: Vec<What> = steps.iter().map(|step| step.what).collect();
-        assert_eq!(words, [What::Type, What::PointedFrom, What::Field]);
-        assert_eq!(steps[2].argument.as_deref(), Some("state"));
-        for (text, column) in [
-            ("type, colour", 7),
-            ("field", 1),
-            ("type(x)", 1),
-            ("field(x", 1),
-            ("type,", 6),
-            ("type, points-to", 16),
-            ("instance-health, instance-health", 18),
-            ("points-to, instance-health", 12),
-            ("type, rooted(first)", 7),
-            ("type, indirectly-rooted(frist)", 7),
-        ] {
-            assert_eq!(Step::parse_list(text).unwrap_err().column, column, "{text}");
-        }
-    }
 
     #[test]
     fn names_are_unique() {

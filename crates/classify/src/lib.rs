@@ -6,19 +6,27 @@
 mod builtin;
 mod catalog;
 mod error;
+mod expression;
+mod facts;
 mod language;
+mod lists;
 mod parts;
 mod pattern;
+mod steps;
 mod transform;
 mod tree;
 mod unions;
 mod values;
 
 pub use builtin::Context;
-pub use catalog::{CATALOG, Cardinality, Entry, Step, What};
+pub use catalog::{CATALOG, Call, Cardinality, Entry, What};
 pub use error::Error;
-pub use language::{Binary, Expr, ExprKind, Mistake, Parser, Token, Unary};
+pub use language::{
+    Binary, Definition, Definitions, Expr, ExprKind, Expression, Kind, Mistake, Parser, Role,
+    SIGNATURES, Signature, Token, Type, Unary,
+};
 pub use pattern::Pattern;
+pub use steps::Step;
 pub use tree::{OVERALL, Tree, TreeNode, TreeNodeId};
 pub use values::{Assignment, Classified, KeyId, LabelId, NO_PATH, PathId, Values};
 

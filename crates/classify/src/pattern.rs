@@ -135,6 +135,18 @@ fn char_len(first: u8) -> usize {
     }
 }
 
+/// The name that was probably meant: it differs by little, or one begins with the other.
+pub(crate) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let close = names.filter_map(|name| {
+        let distance = distance(&word, &name.to_lowercase());
+        let near = distance * 3 <= name.len().max(3);
+        let begins = word.len() > 2 && (name.starts_with(&word) || word.starts_with(name));
+        (near || begins).then_some((distance, name))
+    });
+    close.min().map(|(_, name)| name)
+}
+
 /// How many letters must be added, removed or replaced to get from one word to the other.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();

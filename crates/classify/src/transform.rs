@@ -5,8 +5,11 @@ use anthill_heap::{Buffer, Cancelled, ObjectId};
 use rustc_hash::FxHashMap;
 
 use crate::builtin::Context;
-use crate::catalog::{Step, What};
+use crate::catalog::What;
 use crate::error::Error;
+use crate::expression::Compiled;
+use crate::lists::Lists;
+use crate::steps::Step;
 use crate::unions::{TooMany, Unions};
 use crate::values::{Assignment, Classified, LabelId, Values};
 
@@ -64,22 +67,27 @@ impl Context<'_> {
 
     /// What `after` says about the objects an object is turned into.
     pub(crate) fn transform(&self, step: &Step, after: Classified) -> Result<Classified, Error> {
+        let what = match step {
+            Step::Predefined(call) => call.what,
+            _ => What::PointsTo,
+        };
         let mut turned = Turned {
             context: self,
-            labels: after.marked(mark(step.what)),
+            labels: after.marked(mark(what)),
             after: &after,
         };
-        let labels = match step.what {
-            What::PointedFrom => turned.by_referrers(),
-            What::Dominator => turned.by_dominator(),
-            What::Dominated => turned.by_dominated(false),
-            What::GcClosure => turned.by_dominated(true),
-            What::TransitiveClosure => turned.by_closure(),
+        let labels = match (step, what) {
+            (Step::To(expression), _) => turned.by_expression(&self.compile(expression)?),
+            (_, What::PointedFrom) => turned.by_referrers(),
+            (_, What::Dominator) => turned.by_dominator(),
+            (_, What::Dominated) => turned.by_dominated(false),
+            (_, What::GcClosure) => turned.by_dominated(true),
+            (_, What::TransitiveClosure) => turned.by_closure(),
             _ => turned.by_references(),
         };
         let mut labels = labels.map_err(|failure| failure.of(step))?;
         let mut values = turned.labels.values;
-        let nothing = values.one(&format!("{}nothing", mark(step.what)));
+        let nothing = values.one(&format!("{}nothing", mark(what)));
         for label in labels.iter_mut().filter(|label| **label == NOTHING) {
             *label = nothing;
         }
@@ -114,7 +122,10 @@ impl Failure {
     fn of(self, step: &Step) -> Error {
         match self {
             Failure::Cancelled => Error::Cancelled,
-            Failure::TooMany(too_many) => step.error(too_many.reason()),
+            Failure::TooMany(too_many) => Error::Step {
+                step: step.name().to_owned(),
+                reason: too_many.reason(),
+            },
         }
     }
 }
@@ -130,6 +141,9 @@ impl From<TooMany> for Failure {
         Failure::TooMany(too_many)
     }
 }
+
+/// Objects whose lists of objects are in memory at the same time.
+const BATCH: usize = 1 << 18;
 
 type Labels = Result<Buffer<LabelId>, Failure>;
 
@@ -170,21 +184,35 @@ impl Turned<'_> {
     }
 
     fn by_referrers(&mut self) -> Labels {
-        let context = self.context;
-        let reachable = |from: &ObjectId| context.dominators.is_reachable(*from);
-        let edges = || {
-            (0..context.graph.state.len())
-                .filter(reachable)
-                .flat_map(|from| context.graph.referenced(from).map(move |to| (to, from)))
-                .filter(|&(to, _)| self.is_object(to))
-        };
-        let referrers = Lists::new(self.objects(), edges);
+        let referrers = self.context.all_referrers();
         let mut result = Buffer::filled(self.objects(), NOTHING);
         let mut labels = Vec::new();
         for (slot, object) in result.iter_mut().zip(0..) {
             labels.extend(referrers.of(object).iter().map(|&from| self.own(from)));
             *slot = self.labels.all(&mut labels)?.unwrap_or(NOTHING);
             labels.clear();
+        }
+        Ok(result)
+    }
+
+    fn by_expression(&mut self, leads_to: &Compiled) -> Labels {
+        let mut result = Buffer::filled(self.objects(), NOTHING);
+        let mut labels = Vec::new();
+        for (batch, slots) in result.chunks_mut(BATCH).enumerate() {
+            let first = (batch * BATCH) as ObjectId;
+            let from = first..first + slots.len() as ObjectId;
+            let shares = self.context.objects_by_expression(leads_to, from)?;
+            let mut slots = slots.iter_mut();
+            for (counts, objects) in shares {
+                let mut rest = objects.as_slice();
+                for (count, slot) in counts.into_iter().zip(&mut slots) {
+                    let (own, after) = rest.split_at(count as usize);
+                    labels.extend(own.iter().map(|&object| self.own(object)));
+                    *slot = self.labels.all(&mut labels)?.unwrap_or(NOTHING);
+                    labels.clear();
+                    rest = after;
+                }
+            }
         }
         Ok(result)
     }
@@ -282,45 +310,6 @@ fn from_below(immediate: &[u32], objects: usize) -> impl Iterator<Item = ObjectI
         }
         Some(object)
     })
-}
-
-/// A list of objects for each object.
-struct Lists {
-    /// Where each list begins.
-    starts: Buffer<u64>,
-    members: Buffer<ObjectId>,
-}
-
-impl Lists {
-    /// From pairs of owner and member, which are asked for twice.
-    fn new<I: Iterator<Item = (ObjectId, ObjectId)>>(
-        objects: usize,
-        pairs: impl Fn() -> I,
-    ) -> Self {
-        let mut starts = Buffer::filled(objects + 1, 0u64);
-        for (owner, _) in pairs() {
-            starts[owner as usize + 1] += 1;
-        }
-        for object in 0..objects {
-            starts[object + 1] += starts[object];
-        }
-        let mut members = Buffer::zeroed(starts[objects] as usize);
-        let mut next = Buffer::copy_of(&starts[..objects]);
-        for (owner, member) in pairs() {
-            let place = &mut next[owner as usize];
-            members[*place as usize] = member;
-            *place += 1;
-        }
-        Lists { starts, members }
-    }
-
-    fn of(&self, object: ObjectId) -> &[ObjectId] {
-        let (start, end) = (
-            self.starts[object as usize] as usize,
-            self.starts[object as usize + 1] as usize,
-        );
-        &self.members[start..end]
-    }
 }
 
 impl Classified {

@@ -126,6 +126,19 @@ impl Values {
         self.label(paths)
     }
 
+    /// The label with the same paths as one of other values.
+    pub(crate) fn adopt(&mut self, other: &Values, label: LabelId) -> LabelId {
+        let keys = |path| {
+            other
+                .keys_of(path)
+                .into_iter()
+                .map(|key| other.key_text(key))
+        };
+        let paths = other.paths(label).iter();
+        let paths = paths.map(|&path| self.path(keys(path))).collect();
+        self.label(paths)
+    }
+
     /// Paths of all labels together.
     pub(crate) fn total_paths(&self) -> usize {
         self.total_paths

@@ -53,6 +53,7 @@ impl Command {
     pub fn run(&self) -> Result<(), Failure> {
         match self {
             Command::OnDump(command) => {
+                command.check()?;
                 let source = command.source().open()?;
                 if !matches!(command, DumpCommand::Summary(_)) {
                     source.warn_of_missing();
@@ -79,6 +80,14 @@ impl DumpCommand {
             DumpCommand::Objects(arguments) => &arguments.source,
             DumpCommand::Strings(arguments) => &arguments.source,
             DumpCommand::Threads(arguments) => &arguments.source,
+        }
+    }
+
+    /// Finds mistakes in the question before a large dump is opened.
+    fn check(&self) -> Result<(), Failure> {
+        match self {
+            DumpCommand::Classify(arguments) => arguments.steps().map(drop),
+            _ => Ok(()),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod definitions;
 mod failure;
 mod names;
 mod output;

@@ -218,6 +218,11 @@ impl<'a> Graph<'a> {
         self.sizer.shift()
     }
 
+    /// Shallow bytes of an object of a class with this detail.
+    pub fn size_of(&self, class: u32, detail: u32) -> u64 {
+        self.sizer.size(class, detail)
+    }
+
     /// Shallow bytes of all nodes in order.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
         let details: &[u32] = &self.state.columns.details;

@@ -23,4 +23,4 @@ pub use content::Content;
 pub use dump::{Dump, DumpInfo};
 pub use error::Error;
 pub use mat::mat_sizes;
-pub use values::{FieldValue, Records};
+pub use values::{Cursor, FieldPlace, FieldValue, Records};

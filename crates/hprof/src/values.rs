@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anthill_heap::{ClassId, Column, FieldType, HeapState, ObjectId, Quiet, Value};
+use anthill_heap::{ClassId, Column, Field, FieldType, HeapState, ObjectId, Quiet, Value};
 
 use crate::columns::class_references;
 use crate::read::Reader;
@@ -34,7 +34,15 @@ pub struct FieldValue<'a> {
     pub value: Value,
 }
 
+/// Where the values of a field are within the record of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldPlace {
+    pub offset: u32,
+    pub ty: FieldType,
+}
+
 /// Where the values of an object are in the file.
+#[derive(Clone)]
 enum Place {
     Instance(Range<usize>),
     Objects {
@@ -103,68 +111,50 @@ impl Records {
     }
 
     fn place(&self, state: &HeapState, object: ObjectId) -> Option<Place> {
-        match self.id_size {
-            4 => self.place_with::<4>(state, object),
-            _ => self.place_with::<8>(state, object),
+        self.cursor().place(state, object)
+    }
+
+    /// Reads on from object to object.
+    pub fn cursor(&self) -> Cursor<'_> {
+        Cursor {
+            records: self,
+            bytes: self.bytes(),
+            position: 0,
+            next: ObjectId::MAX,
+            end: 0,
+            found: None,
+            strings: None,
         }
     }
 
-    fn place_with<const ID: usize>(&self, state: &HeapState, object: ObjectId) -> Option<Place> {
-        let anchors: &[u32] = &self.anchor_objects;
-        let anchor = anchors
-            .partition_point(|&anchor| anchor <= object)
-            .checked_sub(1)?;
-        let mut position = usize::try_from(self.anchor_positions[anchor]).ok()?;
-        let mut ahead = object - anchors[anchor];
-        let bytes = self.bytes();
-        loop {
-            let (sub, end) = parse::<ID>(bytes, position)?;
-            let found = match sub {
-                Sub::Instance { id, data, len, .. } => {
-                    Some((id, Place::Instance(data..data + len)))
-                }
-                Sub::ObjectArray {
-                    id, data, length, ..
-                } => Some((id, Place::Objects { data, length })),
-                Sub::PrimitiveArray {
-                    id,
-                    element,
-                    length,
-                    ..
-                } => {
-                    // Android can leave the elements out.
-                    let length = if bytes[position] == NO_DATA {
-                        0
-                    } else {
-                        length
-                    };
-                    let data = end - length as usize * element.size(0) as usize;
-                    Some((
-                        id,
-                        Place::Primitives {
-                            data,
-                            element,
-                            length,
-                        },
-                    ))
-                }
-                Sub::Class { id } => Some((
-                    id,
-                    Place::Class {
-                        start: position + 1,
-                    },
-                )),
-                Sub::Root { .. } | Sub::Other => None,
+    /// The fields of objects of a class with the classes that declare them, in the order of the
+    /// file: superclasses' fields last.
+    pub fn field_places<'a>(
+        &self,
+        state: &'a HeapState,
+        class: ClassId,
+    ) -> impl Iterator<Item = (ClassId, &'a Field, FieldPlace)> + use<'a> {
+        let id_size = u32::from(self.id_size);
+        let mut offset = 0u32;
+        let classes = state.superclasses(class);
+        let fields = classes.flat_map(|class| {
+            let declared = &state.classes()[class as usize].fields;
+            declared.iter().map(move |field| (class, field))
+        });
+        fields.map(move |(class, field)| {
+            let place = FieldPlace {
+                offset,
+                ty: field.ty,
             };
-            match found.filter(|(id, _)| *id != 0) {
-                Some((id, place)) if ahead == 0 => {
-                    return (id == state.addresses.address(object)).then_some(place);
-                }
-                Some(_) => ahead -= 1,
-                None => {}
-            }
-            position = end;
-        }
+            offset = offset.saturating_add(field.ty.size(id_size));
+            (class, field, place)
+        })
+    }
+
+    /// Where objects of a class have the field of that name nearest to their own class.
+    pub fn field_place(&self, state: &HeapState, class: ClassId, name: &str) -> Option<FieldPlace> {
+        let mut fields = self.field_places(state, class);
+        fields.find_map(|(_, field, place)| (field.name == name).then_some(place))
     }
 
     /// The instance fields of an object, superclasses' fields last, or nothing for arrays and
@@ -213,14 +203,9 @@ impl Records {
 
     /// Some elements of an array.
     pub fn elements(&self, state: &HeapState, object: ObjectId, range: Range<u32>) -> Vec<Value> {
-        let (data, element, length) = match self.place(state, object) {
-            Some(Place::Objects { data, length }) => (data, FieldType::Object, length),
-            Some(Place::Primitives {
-                data,
-                element,
-                length,
-            }) => (data, element, length),
-            _ => return Vec::new(),
+        let array = self.place(state, object).and_then(|place| place.array());
+        let Some((data, element, length)) = array else {
+            return Vec::new();
         };
         let size = element.size(self.id_size.into()) as usize;
         let mut reader = Reader::new(
@@ -240,56 +225,7 @@ impl Records {
 
     /// The first `most` characters of a `java.lang.String`.
     pub fn text(&self, state: &HeapState, object: ObjectId, most: usize) -> Option<String> {
-        if state.class(object).name != "java.lang.String" {
-            return None;
-        }
-        let fields = self.fields(state, object);
-        let field = |name: &str| {
-            fields
-                .iter()
-                .find(|field| field.name == name)
-                .map(|field| field.value)
-        };
-        let int = |name: &str| match field(name) {
-            Some(Value::Int(value)) => usize::try_from(value).ok(),
-            _ => None,
-        };
-        let Value::Object(address) = field("value")? else {
-            return None;
-        };
-        let array = state.addresses.find(address)?;
-        let Place::Primitives {
-            data,
-            element,
-            length,
-        } = self.place(state, array)?
-        else {
-            return None;
-        };
-        let size = element.size(0) as usize;
-        let bytes = self.bytes().get(data..data + length as usize * size)?;
-        match (element, field("coder")) {
-            (FieldType::Byte, Some(Value::Byte(1))) => {
-                let most = most.min(bytes.len() / 2);
-                Some(utf16(&bytes[..most * 2], u16::from_le_bytes))
-            }
-            (FieldType::Byte, _) => {
-                Some(bytes.iter().take(most).copied().map(char::from).collect())
-            }
-            (FieldType::Char, _) => {
-                // Before JDK 7 update 6, strings could share an array.
-                let start = int("offset").unwrap_or(0).min(length as usize);
-                let count = int("count")
-                    .unwrap_or(length as usize)
-                    .min(length as usize - start)
-                    .min(most);
-                Some(utf16(
-                    &bytes[start * 2..(start + count) * 2],
-                    u16::from_be_bytes,
-                ))
-            }
-            _ => None,
-        }
+        self.cursor().text(&mut self.cursor(), state, object, most)
     }
 
     /// The name of a `java.lang.Thread` object.
@@ -349,6 +285,234 @@ impl Records {
             }
             Place::Primitives { .. } => None,
         }
+    }
+}
+
+/// Finds objects that are asked for in ascending order by reading on, without a search for each.
+pub struct Cursor<'r> {
+    records: &'r Records,
+    bytes: &'r [u8],
+    /// Where to read on.
+    position: usize,
+    /// The object whose record comes next there.
+    next: ObjectId,
+    /// The first object that cannot be found by reading on: an anchor of its own has its place.
+    end: ObjectId,
+    /// The object found last.
+    found: Option<(ObjectId, Place)>,
+    /// Of the class whose text was asked for last, if it is that of strings.
+    strings: Option<(ClassId, Option<StringFields>)>,
+}
+
+/// Where strings have their fields.
+#[derive(Clone, Copy)]
+struct StringFields {
+    value: FieldPlace,
+    coder: Option<FieldPlace>,
+    offset: Option<FieldPlace>,
+    count: Option<FieldPlace>,
+}
+
+impl StringFields {
+    fn find(records: &Records, state: &HeapState, class: ClassId) -> Option<Self> {
+        if state.classes()[class as usize].name != "java.lang.String" {
+            return None;
+        }
+        let place = |name| records.field_place(state, class, name);
+        Some(StringFields {
+            value: place("value")?,
+            coder: place("coder"),
+            offset: place("offset"),
+            count: place("count"),
+        })
+    }
+}
+
+impl Cursor<'_> {
+    fn place(&mut self, state: &HeapState, object: ObjectId) -> Option<Place> {
+        match &self.found {
+            Some((found, place)) if *found == object => Some(place.clone()),
+            _ => {
+                self.found = None;
+                let place = match self.records.id_size {
+                    4 => self.seek::<4>(state, object),
+                    _ => self.seek::<8>(state, object),
+                }?;
+                self.found = Some((object, place.clone()));
+                Some(place)
+            }
+        }
+    }
+
+    fn seek<const ID: usize>(&mut self, state: &HeapState, object: ObjectId) -> Option<Place> {
+        if object < self.next || object >= self.end {
+            self.jump(object)?;
+        }
+        loop {
+            let (sub, end) = parse::<ID>(self.bytes, self.position)?;
+            let found = place_of(self.bytes, self.position, sub, end);
+            self.position = end;
+            let Some((id, place)) = found.filter(|(id, _)| *id != 0) else {
+                continue;
+            };
+            self.next += 1;
+            if self.next > object {
+                return (state.addresses.find(id) == Some(object)).then_some(place);
+            }
+        }
+    }
+
+    /// Goes to the nearest place that is remembered.
+    fn jump(&mut self, object: ObjectId) -> Option<()> {
+        let anchors: &[u32] = &self.records.anchor_objects;
+        let after = anchors.partition_point(|&anchor| anchor <= object);
+        let anchor = after.checked_sub(1)?;
+        self.position = usize::try_from(self.records.anchor_positions[anchor]).ok()?;
+        self.next = anchors[anchor];
+        self.end = anchors.get(after).copied().unwrap_or(ObjectId::MAX);
+        Some(())
+    }
+
+    /// The value of a field of an object of the class the place is for.
+    pub fn field(
+        &mut self,
+        state: &HeapState,
+        object: ObjectId,
+        field: FieldPlace,
+    ) -> Option<Value> {
+        let Place::Instance(data) = self.place(state, object)? else {
+            return None;
+        };
+        let position = data.start.checked_add(field.offset as usize)?;
+        let bytes = &self.bytes[..data.end];
+        Reader::new(bytes, position, self.records.id_size.into()).value(field.ty)
+    }
+}
+
+impl Cursor<'_> {
+    /// The first `most` characters of a `java.lang.String`, whose array `arrays` looks for.
+    pub fn text(
+        &mut self,
+        arrays: &mut Cursor,
+        state: &HeapState,
+        object: ObjectId,
+        most: usize,
+    ) -> Option<String> {
+        let class = state.class_id(object);
+        let fields = match self.strings {
+            Some((known, fields)) if known == class => fields,
+            _ => {
+                let fields = StringFields::find(self.records, state, class);
+                self.strings = Some((class, fields));
+                fields
+            }
+        }?;
+        let Value::Object(address) = self.field(state, object, fields.value)? else {
+            return None;
+        };
+        let array = state.addresses.find(address)?;
+        let Place::Primitives {
+            data,
+            element,
+            length,
+        } = arrays.place(state, array)?
+        else {
+            return None;
+        };
+        let size = element.size(0) as usize;
+        let bytes = self.bytes.get(data..data + length as usize * size)?;
+        match element {
+            FieldType::Byte => {
+                let coder = fields
+                    .coder
+                    .and_then(|coder| self.field(state, object, coder));
+                if coder == Some(Value::Byte(1)) {
+                    let most = most.min(bytes.len() / 2);
+                    Some(utf16(&bytes[..most * 2], u16::from_le_bytes))
+                } else {
+                    Some(bytes.iter().take(most).copied().map(char::from).collect())
+                }
+            }
+            FieldType::Char => {
+                // Before JDK 7 update 6, strings could share an array.
+                let mut int = |place: Option<FieldPlace>| match self.field(state, object, place?)? {
+                    Value::Int(value) => usize::try_from(value).ok(),
+                    _ => None,
+                };
+                let length = length as usize;
+                let start = int(fields.offset).unwrap_or(0).min(length);
+                let count = int(fields.count)
+                    .unwrap_or(length)
+                    .min(length - start)
+                    .min(most);
+                Some(utf16(
+                    &bytes[start * 2..(start + count) * 2],
+                    u16::from_be_bytes,
+                ))
+            }
+            _ => None,
+        }
+    }
+
+    /// An element of an array.
+    pub fn element(&mut self, state: &HeapState, object: ObjectId, index: u32) -> Option<Value> {
+        let (data, element, length) = self.place(state, object)?.array()?;
+        if index >= length {
+            return None;
+        }
+        let id_size = self.records.id_size.into();
+        let position = data + index as usize * element.size(id_size) as usize;
+        Reader::new(self.bytes, position, id_size as usize).value(element)
+    }
+}
+
+impl Place {
+    /// Where the elements of an array begin, what and how many they are.
+    fn array(&self) -> Option<(usize, FieldType, u32)> {
+        match *self {
+            Place::Objects { data, length } => Some((data, FieldType::Object, length)),
+            Place::Primitives {
+                data,
+                element,
+                length,
+            } => Some((data, element, length)),
+            _ => None,
+        }
+    }
+}
+
+/// The object a record is about, and where its values are.
+fn place_of(bytes: &[u8], position: usize, sub: Sub, end: usize) -> Option<(u64, Place)> {
+    match sub {
+        Sub::Instance { id, data, len, .. } => Some((id, Place::Instance(data..data + len))),
+        Sub::ObjectArray {
+            id, data, length, ..
+        } => Some((id, Place::Objects { data, length })),
+        Sub::PrimitiveArray {
+            id,
+            element,
+            length,
+            ..
+        } => {
+            // Android can leave the elements out.
+            let length = if bytes[position] == NO_DATA {
+                0
+            } else {
+                length
+            };
+            let data = end - length as usize * element.size(0) as usize;
+            let place = Place::Primitives {
+                data,
+                element,
+                length,
+            };
+            Some((id, place))
+        }
+        Sub::Class { id } => {
+            let start = position + 1;
+            Some((id, Place::Class { start }))
+        }
+        Sub::Root { .. } | Sub::Other => None,
     }
 }
 

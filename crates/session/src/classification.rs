@@ -10,12 +10,12 @@ impl Session {
     pub fn classify(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
         let analysis = self.analysis()?;
         let graph = self.graph();
-        let context = Context {
-            graph: &graph,
-            dominators: &analysis.dominators,
-            records: self.records(),
-            progress: self.progress(),
-        };
+        let context = Context::new(
+            &graph,
+            &analysis.dominators,
+            self.records(),
+            self.progress(),
+        );
         let levels = context.levels(steps)?;
         let mut tree = Tree::new(&graph, group, &levels);
         drop(levels);

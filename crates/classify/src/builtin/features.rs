@@ -8,7 +8,7 @@ use anthill_heap::Frame;
 use rustc_hash::FxHashMap;
 
 use super::Context;
-use crate::catalog::Step;
+use crate::catalog::Call;
 use crate::error::Error;
 use crate::pattern::Pattern;
 use crate::values::{Classified, LabelId, PathId, Values};
@@ -134,7 +134,7 @@ impl Features {
 }
 
 impl Context<'_> {
-    pub(super) fn feature(&self, step: &Step) -> Result<Classified, Error> {
+    pub(super) fn feature(&self, step: &Call) -> Result<Classified, Error> {
         let file = step.argument.as_deref().unwrap_or_default();
         let in_file = |reason: String| step.error(format!("{file}: {reason}"));
         let text = std::fs::read_to_string(file).map_err(|error| in_file(error.to_string()))?;

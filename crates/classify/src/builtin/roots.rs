@@ -8,7 +8,7 @@ use anthill_heap::{Buffer, Cancelled, ClassKind, ObjectId, Root, RootKind, RootO
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Context;
-use crate::catalog::{Step, What};
+use crate::catalog::{Call, What};
 use crate::error::Error;
 use crate::unions::{TooMany, Unions};
 use crate::values::{Assignment, Classified, LabelId, PathId, Values};
@@ -29,7 +29,7 @@ pub(crate) struct RootOptions {
 
 impl RootOptions {
     /// The options of `rooted` or `indirectly-rooted`: words separated by commas or blanks.
-    pub fn of(step: &Step) -> Result<Self, String> {
+    pub fn of(step: &Call) -> Result<Self, String> {
         let indirectly = step.what == What::IndirectlyRooted;
         let separators = |c: char| c == ',' || c.is_whitespace();
         let words = step.argument.as_deref().unwrap_or_default();
@@ -113,7 +113,7 @@ impl Context<'_> {
         values.path(keys.into_iter().flatten())
     }
 
-    pub(super) fn rooted(&self, step: &Step) -> Result<Classified, Error> {
+    pub(super) fn rooted(&self, step: &Call) -> Result<Classified, Error> {
         let options = RootOptions::of(step).map_err(|reason| step.error(reason))?;
         let mut values = Values::default();
         let mut of_object = self.root_paths(&mut values, options.variables);
@@ -136,7 +136,7 @@ impl Context<'_> {
         })
     }
 
-    pub(super) fn indirectly_rooted(&self, step: &Step) -> Result<Classified, Error> {
+    pub(super) fn indirectly_rooted(&self, step: &Call) -> Result<Classified, Error> {
         let options = RootOptions::of(step).map_err(|reason| step.error(reason))?;
         let ways = Ways::new(self);
         let (mut values, mut labels) = if options.first {

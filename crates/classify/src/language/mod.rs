@@ -1,10 +1,68 @@
 //! The language of user-defined classifiers, filters and transformers: source text → tokens →
-//! expressions. Knows nothing of heaps before an expression is checked.
+//! expressions → checked → linked to a heap → evaluated. Knows nothing of steps and trees.
 
+mod check;
+mod definitions;
+mod evaluate;
+mod functions;
 mod lexer;
+mod link;
 mod mistake;
+mod node;
 mod parser;
+mod types;
+mod value;
 
+use std::fmt;
+
+pub(crate) use check::{Checked, Checker};
+pub(crate) use evaluate::{Evaluator, Frame};
+pub(crate) use functions::{Function, Property};
+pub(crate) use link::Linker;
+pub(crate) use node::{Node, Op};
+pub(crate) use value::Value;
+
+pub use definitions::{Definition, Definitions, Role};
+pub use functions::{Kind, SIGNATURES, Signature};
 pub use lexer::Token;
 pub use mistake::Mistake;
 pub use parser::{Binary, Expr, ExprKind, Parser, Unary};
+pub use types::Type;
+
+/// An expression without mistakes, for any heap.
+#[derive(Clone)]
+pub struct Expression {
+    source: String,
+    node: Node,
+    ty: Type,
+}
+
+impl Expression {
+    pub(crate) fn new(source: &str, checked: Checked) -> Self {
+        Expression {
+            source: source.trim_end().to_owned(),
+            node: checked.node,
+            ty: checked.ty,
+        }
+    }
+
+    pub(crate) fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// What it evaluates to.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    /// As it was written.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "`{}`: {}", self.source, self.ty)
+    }
+}

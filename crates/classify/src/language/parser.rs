@@ -142,7 +142,7 @@ pub struct Parser<'s> {
 impl Expr {
     /// The whole source as one expression.
     pub fn parse(source: &str) -> Result<Expr, Mistake> {
-        let mut parser = Parser::new(source)?;
+        let mut parser = Parser::new(source);
         let expression = parser.expression()?;
         parser.end()?;
         Ok(expression)
@@ -150,13 +150,13 @@ impl Expr {
 }
 
 impl<'s> Parser<'s> {
-    pub fn new(source: &'s str) -> Result<Self, Mistake> {
-        Ok(Parser {
+    pub fn new(source: &'s str) -> Self {
+        Parser {
             source,
-            tokens: tokens(source)?,
+            tokens: tokens(source),
             next: 0,
             depth: 0,
-        })
+        }
     }
 
     pub fn source(&self) -> &'s str {
@@ -173,7 +173,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Where the last token ended.
-    fn last_end(&self) -> usize {
+    pub fn last_end(&self) -> usize {
         match self.next.checked_sub(1) {
             Some(last) => self.tokens[last].span.end,
             None => 0,
@@ -237,6 +237,9 @@ impl<'s> Parser<'s> {
     /// The next token is not what must come here.
     pub fn unexpected(&self, wanted: &str) -> Mistake {
         let found = self.peek();
+        if let Token::Wrong(mistake) = found {
+            return (**mistake).clone();
+        }
         let foreign = match found {
             Token::Word(word) => FOREIGN
                 .iter()
@@ -583,7 +586,7 @@ mod tests {
 
     #[test]
     fn hyphens_join_words_only_without_blanks() {
-        let mut parser = Parser::new("pointed-from, a - b").unwrap();
+        let mut parser = Parser::new("pointed-from, a - b");
         assert_eq!(
             parser.hyphenated(),
             Some(("pointed-from".to_owned(), 0..12))

@@ -2,40 +2,48 @@
 
 use std::io::Write;
 
-use anthill_classify::{CATALOG, Entry};
+use anthill_classify::{CATALOG, Definition, Entry, SIGNATURES, Signature};
 use clap::Args;
 use serde::Serialize;
 
+use crate::definitions::DefinitionArguments;
 use crate::failure::Failure;
 use crate::output::Out;
 use crate::output::table::{Align, Table};
 
-/// List the classifiers and transformers that `anthill classify` knows
+/// List the classifiers, filters and transformers that `anthill classify` knows
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   anthill classifiers
+  anthill classifiers --define my-classifiers.txt
+  anthill classifiers --functions
   anthill classifiers --json")]
 pub struct Arguments {
+    #[command(flatten)]
+    pub definitions: DefinitionArguments,
+    /// List the properties and functions of expressions instead
+    #[arg(long)]
+    pub functions: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Serialize)]
-struct Row {
-    name: &'static str,
+struct Row<'a> {
+    name: &'a str,
     kind: &'static str,
     cardinality: String,
-    returns: &'static str,
-    argument: Option<&'static str>,
+    returns: &'a str,
+    argument: Option<String>,
     argument_optional: bool,
-    description: &'static str,
-    example: &'static str,
+    description: &'a str,
+    example: &'a str,
 }
 
-impl From<&Entry> for Row {
-    fn from(entry: &Entry) -> Self {
+impl From<&'static Entry> for Row<'_> {
+    fn from(entry: &'static Entry) -> Self {
         Row {
             name: entry.name,
             kind: if entry.transformer {
@@ -45,7 +53,7 @@ impl From<&Entry> for Row {
             },
             cardinality: entry.cardinality.to_string(),
             returns: entry.returns,
-            argument: entry.argument,
+            argument: entry.argument.map(str::to_owned),
             argument_optional: entry.optional,
             description: entry.description,
             example: entry.example,
@@ -53,8 +61,29 @@ impl From<&Entry> for Row {
     }
 }
 
+impl<'a> From<&'a Definition> for Row<'a> {
+    fn from(definition: &'a Definition) -> Self {
+        let parameters = &definition.parameters;
+        Row {
+            name: &definition.name,
+            kind: definition.role.name(),
+            cardinality: definition.cardinality.to_string(),
+            returns: &definition.returns,
+            argument: (!parameters.is_empty()).then(|| parameters.join(", ")),
+            argument_optional: false,
+            description: &definition.description,
+            example: &definition.example,
+        }
+    }
+}
+
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let rows: Vec<Row> = CATALOG.iter().map(Row::from).collect();
+    let definitions = arguments.definitions.read()?;
+    if arguments.functions {
+        return functions(arguments);
+    }
+    let defined = definitions.all().iter().map(Row::from);
+    let rows: Vec<Row> = CATALOG.iter().map(Row::from).chain(defined).collect();
     let mut out = Out::stdout();
     if arguments.json {
         serde_json::to_writer_pretty(&mut out, &rows)?;
@@ -67,19 +96,60 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             ("what it says, and an example", Align::Left),
         ]);
         for row in rows {
-            let argument = row
-                .argument
-                .map(|argument| format!("({argument})"))
-                .unwrap_or_default();
+            let argument = row.argument.map(|argument| format!("({argument})"));
             table.row([
-                format!("{}{argument}", row.name),
-                if row.kind == "transformer" {
-                    row.kind.to_owned()
-                } else {
-                    row.cardinality
+                format!("{}{}", row.name, argument.unwrap_or_default()),
+                match row.kind {
+                    "classifier" => row.cardinality,
+                    kind => kind.to_owned(),
                 },
                 row.returns.to_owned(),
                 format!("{}: {}", row.description, row.example),
+            ]);
+        }
+        table.print(&mut out)?;
+    }
+    Ok(out.flush()?)
+}
+
+#[derive(Serialize)]
+struct FunctionRow {
+    of: &'static str,
+    usage: String,
+    returns: &'static str,
+    description: &'static str,
+}
+
+impl From<&Signature> for FunctionRow {
+    fn from(signature: &Signature) -> Self {
+        FunctionRow {
+            of: signature.of.name(),
+            usage: signature.usage(),
+            returns: signature.gives.name(),
+            description: signature.description,
+        }
+    }
+}
+
+fn functions(arguments: &Arguments) -> Result<(), Failure> {
+    let rows: Vec<FunctionRow> = SIGNATURES.iter().map(FunctionRow::from).collect();
+    let mut out = Out::stdout();
+    if arguments.json {
+        serde_json::to_writer_pretty(&mut out, &rows)?;
+        out.blank()?;
+    } else {
+        let mut table = Table::new([
+            ("of", Align::Left),
+            ("property or function", Align::Left),
+            ("gives", Align::Left),
+            ("what it says", Align::Left),
+        ]);
+        for row in rows {
+            table.row([
+                row.of.to_owned(),
+                row.usage,
+                row.returns.to_owned(),
+                row.description.to_owned(),
             ]);
         }
         table.print(&mut out)?;

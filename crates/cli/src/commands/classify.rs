@@ -8,6 +8,7 @@ use anthill_graph::GroupTotals;
 use clap::Args;
 use serde::Serialize;
 
+use crate::definitions::{DefinitionArguments, mistaken};
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::tree::indent;
@@ -29,13 +30,23 @@ Examples:
   anthill classify app.hprof --class com.acme.Session --by type,pointed-from,type,pointed-from,type
       Which types hold the sessions, and which hold those?
   anthill classify app.hprof --class java.util.HashMap --by closest-root
-      Which static fields and threads lead to the maps?")]
+      Which static fields and threads lead to the maps?
+  anthill classify app.hprof --where 'type == \"byte[]\" && length > 1M' --by pointed-from,type
+      Which types hold the large byte arrays?
+  anthill classify app.hprof --class com.acme.Order --by 'field(\"state\"), bucket(retained)'
+      How many orders are in which state, and how much do single ones retain?")]
 pub struct Arguments {
     #[command(flatten)]
     pub source: SourceArguments,
-    /// Classifiers and transformers, separated by commas
+    /// Classifiers, filters and transformers, separated by commas: names, `where CONDITION`, `to
+    /// OBJECTS`, or any expression to split by
     #[arg(long, value_name = "STEPS", default_value = "type")]
     pub by: String,
+    /// Only objects for which this expression is true
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub condition: Option<String>,
+    #[command(flatten)]
+    pub definitions: DefinitionArguments,
     /// Only objects of these classes; * and ? are wildcards
     #[arg(long, value_name = "GLOB")]
     pub class: Option<String>,
@@ -56,13 +67,23 @@ pub struct Arguments {
     pub csv: bool,
 }
 
+impl Arguments {
+    /// The steps, the condition on the objects first.
+    pub fn steps(&self) -> Result<Vec<Step>, Failure> {
+        let definitions = self.definitions.read()?;
+        let mut steps = Vec::new();
+        if let Some(condition) = &self.condition {
+            let filter = definitions.filter(condition);
+            steps.push(filter.map_err(|mistake| mistaken(&mistake, "--where", condition))?);
+        }
+        let by = definitions.steps(&self.by);
+        steps.extend(by.map_err(|mistake| mistaken(&mistake, "--by", &self.by))?);
+        Ok(steps)
+    }
+}
+
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
-    let steps = Step::parse_list(&arguments.by).map_err(|mistake| {
-        Failure::unusable(
-            mistake.show("--by", &arguments.by),
-            "`anthill classifiers` lists what objects can be split by",
-        )
-    })?;
+    let steps = arguments.steps()?;
     let session = &source.session;
     let pattern = arguments.class.as_deref().map(Pattern::class);
     let wanted = |name: &str| pattern.as_ref().is_none_or(|pattern| pattern.matches(name));
@@ -78,6 +99,10 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     }
     let group = session.objects_of(wanted, arguments.unreachable)?;
     let tree = session.classify(&group, &steps)?;
+    if let (Some(condition), 0) = (&arguments.condition, tree.node(OVERALL).objects) {
+        let message = format!("no object fulfils `{condition}`");
+        return Err(Failure::NothingFound(message));
+    }
     let view = View {
         tree: &tree,
         heap: session.analysis()?.total().retained,
@@ -86,6 +111,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     let mut out = source.out();
     if arguments.source.json {
         let result = Classification {
+            condition: arguments.condition.as_deref(),
             by: &arguments.by,
             tree: view.json(OVERALL, 0),
         };
@@ -99,6 +125,8 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
 
 #[derive(Serialize)]
 struct Classification<'a> {
+    #[serde(rename = "where")]
+    condition: Option<&'a str>,
     by: &'a str,
     tree: Node<'a>,
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::program::{json, print, run};
+use crate::program::{json, print, run, scratch};
 
 const DUMP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/demo/multi-cache.hprof.gz");
 
@@ -96,6 +96,137 @@ fn mistakes_are_shown_where_they_are() {
     let ran = run(&["classify", DUMP, "--no-index", "--class", "Product"]);
     assert_eq!(ran.code, 1);
     assert!(ran.err.contains("anthill.samples.Product"), "{}", ran.err);
+}
+
+const PRODUCTS: &str = "type == 'anthill.samples.Product'";
+
+fn tree_of(condition: &str, by: &str) -> Value {
+    let arguments = [
+        "classify",
+        DUMP,
+        "--no-index",
+        "--least",
+        "0",
+        "--limit",
+        "0",
+    ];
+    let more = ["--where", condition, "--by", by];
+    json(&[&arguments[..], &more].concat())["tree"].clone()
+}
+
+#[test]
+fn expressions_filter_split_and_lead_on() {
+    // As demo/TRUTH.txt says: 2000 products, one in ten with a price that is shared.
+    let by_price = tree_of(PRODUCTS, "field(\"price\").field(\"value\") == 99");
+    assert_eq!(child(&by_price, "true")["objects"], 200);
+    assert_eq!(child(&by_price, "false")["objects"], 1800);
+    let unboxed = tree_of(PRODUCTS, "field('price') < 1K ? 'cheap' : 'dear'");
+    // From 1000 on in steps of one, except every tenth.
+    assert_eq!(child(&unboxed, "cheap")["objects"], 200 + 21);
+    let by_name = tree_of(
+        PRODUCTS,
+        "where field('name') ~ 'product 12?', field('name')",
+    );
+    assert_eq!(by_name["children"].as_array().unwrap().len(), 10);
+    assert_eq!(child(&by_name, "\"product 123\"")["objects"], 1);
+    let holders = tree_of(PRODUCTS, "referrers.map(r => r.simple_name)");
+    assert_eq!(child(&holders, "Node")["objects"], 2000);
+    let keys = tree_of(PRODUCTS, "to referrers, to field('key'), type");
+    assert_eq!(child(&keys, "→ → java.lang.Long")["objects"], 2000);
+    assert_eq!(child(&keys, "→ → java.lang.String")["objects"], 2000);
+    let boxes = tree_of(
+        PRODUCTS,
+        "to references, where is('java.lang.Number'), type",
+    );
+    assert_eq!(boxes["children"].as_array().unwrap().len(), 1);
+    assert_eq!(child(&boxes, "→ java.lang.Integer")["objects"], 2000);
+}
+
+#[test]
+fn filters_of_any_kind_leave_out_the_rest() {
+    let all = tree_of("true", "type");
+    let objects = |condition: &str| tree_of(condition, "type")["objects"].as_u64().unwrap();
+    for (condition, opposite) in [
+        ("of_type('java.util.*')", "!(type ~ 'java.util.*')"),
+        (
+            "in_package('anthill.samples')",
+            "!(package ~ 'anthill.samples*')",
+        ),
+        ("of_kind('big array')", "!is_array || length < 255"),
+        ("at_least(100)", "size < 100"),
+        ("reachable", "only_unreachable"),
+        ("rooted_by('static field')", "!roots.has('static field')"),
+        ("field_is('value', 99)", "field('value') != 99"),
+    ] {
+        let wanted = if condition == "reachable" {
+            0
+        } else {
+            objects(opposite)
+        };
+        assert_eq!(
+            objects(condition) + wanted,
+            all["objects"].as_u64().unwrap(),
+            "{condition}"
+        );
+    }
+    let none = run(&["classify", DUMP, "--no-index", "--where", "size < 0"]);
+    assert_eq!((none.code, none.out.as_str()), (1, ""));
+    assert!(none.err.contains("no object fulfils `size < 0`"));
+}
+
+#[test]
+fn definitions_are_used_like_predefined_ones() {
+    let file = scratch("definitions.txt");
+    let text = "# Products by the hundreds.\n# example: hundred\n\
+                classifier hundred = path('product', (field('id') - 1_000_000) / 100)\n\
+                filter dear(least) = field('price') >= least\n\
+                transformer holders = referrers\n";
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let listed = print(&["classifiers", "--define", file]);
+    assert!(
+        listed.contains("Products by the hundreds.: hundred"),
+        "{listed}"
+    );
+    let tree = json(&[
+        "classify",
+        DUMP,
+        "--no-index",
+        "--least",
+        "0",
+        "--define",
+        file,
+        "--class",
+        "anthill.samples.Product",
+        "--by",
+        "dear(2_900), hundred, holders, type",
+    ]);
+    let hundreds = child(&tree["tree"], "product")["children"]
+        .as_array()
+        .unwrap();
+    assert_eq!(hundreds.len(), 1, "only the last hundred costs so much");
+    assert_eq!(hundreds[0]["key"], "19");
+    // Every tenth of them costs 99.
+    assert_eq!(
+        child(&hundreds[0], "→ java.util.HashMap$Node")["objects"],
+        90
+    );
+
+    let wrong = scratch("wrong.txt");
+    std::fs::write(&wrong, format!("{text}filter odd =\n  size %% 2 == 1\n")).unwrap();
+    let ran = run(&[
+        "classify",
+        "no such file",
+        "--define",
+        wrong.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("wrong.txt, line 7, column 9: ")
+            && ran.err.contains("\n    size %% 2 == 1\n          ^\n"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

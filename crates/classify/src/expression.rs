@@ -1,0 +1,362 @@
+//! Expressions evaluated for all objects: once for each class as far as the class decides, the
+//! rest object by object, in parallel.
+
+use anthill_heap::{Buffer, Cancelled, ClassId, ObjectId};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::builtin::Context;
+use crate::error::Error;
+use crate::language::{Evaluator, Expression, Frame, Function, Linker, Node, Op, Property, Value};
+use crate::values::{Assignment, Classified, LabelId, NO_PATH, Values};
+
+/// Characters of a key beyond these are left out.
+const LONGEST_KEY: usize = 1000;
+
+/// Objects from which on it pays to share work.
+const SMALLEST_SHARE: usize = 4096;
+
+/// How often it is looked whether anybody still wants the result.
+const CHECK_EVERY: usize = 1 << 16;
+
+/// An expression for each class of a heap.
+pub(crate) struct Compiled {
+    by_class: Vec<Node>,
+}
+
+/// Lists of objects one after the other: how long each is, and the objects.
+type Lists = (Vec<u32>, Vec<ObjectId>);
+
+impl Compiled {
+    fn is_by_class(&self) -> bool {
+        self.by_class.iter().all(|node| node.as_const().is_some())
+    }
+
+    fn contains(&self, wanted: impl Fn(&Node) -> bool) -> bool {
+        self.by_class.iter().any(|node| node.contains(&wanted))
+    }
+}
+
+impl Context<'_> {
+    pub(crate) fn compile(&self, expression: &Expression) -> Result<Compiled, Error> {
+        let linker = Linker::new(self);
+        let node = linker.tabulate(linker.link(expression.node().clone())?);
+        let classes = 0..self.graph.state.classes().len() as ClassId;
+        let by_class = classes.map(|class| linker.specialise(&node, class));
+        let compiled = Compiled {
+            by_class: by_class.collect(),
+        };
+        self.prepare(&compiled);
+        Ok(compiled)
+    }
+
+    /// Computes what all threads will ask for before they do.
+    fn prepare(&self, compiled: &Compiled) {
+        let asks = |wanted: Property| {
+            compiled.contains(|node| matches!(node.op, Op::Property(found) if found == wanted))
+        };
+        if asks(Property::Referrers) {
+            self.progress.stage("finding referrers", 0);
+            self.all_referrers();
+        }
+        if asks(Property::InDegree) {
+            self.in_degrees();
+        }
+        let rooted = |node: &Node| matches!(node.op, Op::Function(Function::RootedBy));
+        if asks(Property::Rooted) || asks(Property::Roots) || compiled.contains(rooted) {
+            self.root_kinds(0);
+        }
+    }
+
+    /// The values of an expression as keys.
+    pub(crate) fn by_expression(&self, expression: &Expression) -> Result<Classified, Error> {
+        let compiled = self.compile(expression)?;
+        if compiled.is_by_class() {
+            let mut keys = Keys::new(self, &compiled);
+            let classes = 0..self.graph.state.classes().len() as ClassId;
+            let labels = classes.map(|class| keys.of_class(class)).collect();
+            return Ok(Classified {
+                values: keys.values,
+                of: Assignment::ByClass(labels),
+            });
+        }
+        let mut labels = Buffer::zeroed(self.graph.state.len() as usize);
+        let shares = self.in_shares(&mut labels, |first, slots| {
+            let mut keys = Keys::new(self, &compiled);
+            self.by_objects(&compiled, first, slots, |class, value, frame| match value {
+                None => keys.of_class(class),
+                Some(value) => keys.label(value, frame),
+            })?;
+            Ok(keys.values)
+        })?;
+        let values = merge(&mut labels, shares);
+        Ok(Classified {
+            values,
+            of: Assignment::ByObject(labels),
+        })
+    }
+
+    /// Objects for which the expression holds stay where they are, others are in no group.
+    pub(crate) fn by_filter(&self, expression: &Expression) -> Result<Classified, Error> {
+        let compiled = self.compile(expression)?;
+        let mut values = Values::default();
+        let (out, stay) = (values.label(Vec::new()), values.label(vec![NO_PATH]));
+        let decided = |node: &Node| {
+            let value = node.as_const()?;
+            Some(if *value == Value::Bool(true) {
+                stay
+            } else {
+                out
+            })
+        };
+        let decided: Vec<Option<LabelId>> = compiled.by_class.iter().map(decided).collect();
+        if compiled.is_by_class() {
+            let labels = decided.into_iter().map(|label| label.unwrap_or(out));
+            let of = Assignment::ByClass(labels.collect());
+            return Ok(Classified { values, of });
+        }
+        let mut labels = Buffer::zeroed(self.graph.state.len() as usize);
+        self.in_shares(&mut labels, |first, slots| {
+            let evaluator = Evaluator { context: self };
+            let mut frame = Frame::new(self);
+            self.each_object(first, slots, |object, class| {
+                decided[class as usize].unwrap_or_else(|| {
+                    frame.visit(Value::Object(object));
+                    let node = &compiled.by_class[class as usize];
+                    if evaluator.holds(node, &mut frame) {
+                        stay
+                    } else {
+                        out
+                    }
+                })
+            })
+        })?;
+        Ok(Classified {
+            values,
+            of: Assignment::ByObject(labels),
+        })
+    }
+
+    /// The objects that the expression leads to from each of some objects, in shares.
+    pub(crate) fn objects_by_expression(
+        &self,
+        compiled: &Compiled,
+        from: std::ops::Range<ObjectId>,
+    ) -> Result<Vec<Lists>, Cancelled> {
+        let mut counts = vec![0; from.len()];
+        self.in_shares(&mut counts, |first, slots| {
+            let mut objects = Vec::new();
+            self.by_objects(compiled, from.start + first, slots, |class, value, _| {
+                let constant = compiled.by_class[class as usize].as_const();
+                let before = objects.len();
+                if let Some(value) = value.or_else(|| constant.map(Value::borrowed)) {
+                    collect_objects(value, &mut objects);
+                }
+                (objects.len() - before) as u32
+            })?;
+            Ok((slots.to_vec(), objects))
+        })
+    }
+
+    /// Shares the objects among the threads: each share gets its first object and its slots.
+    fn in_shares<T: Send, S: Send>(
+        &self,
+        slots: &mut [S],
+        work: impl Fn(ObjectId, &mut [S]) -> Result<T, Cancelled> + Sync,
+    ) -> Result<Vec<T>, Cancelled> {
+        let share = share(slots.len());
+        slots
+            .par_chunks_mut(share)
+            .enumerate()
+            .map(|(index, slots)| work((index * share) as ObjectId, slots))
+            .collect()
+    }
+
+    /// Fills the slots of some objects.
+    fn each_object<S>(
+        &self,
+        first: ObjectId,
+        slots: &mut [S],
+        mut value: impl FnMut(ObjectId, ClassId) -> S,
+    ) -> Result<(), Cancelled> {
+        let classes: &[u32] = &self.graph.state.columns.classes;
+        let classes = &classes[first as usize..];
+        let mut object = first;
+        for (slots, classes) in slots
+            .chunks_mut(CHECK_EVERY)
+            .zip(classes.chunks(CHECK_EVERY))
+        {
+            self.progress.check()?;
+            for (slot, &class) in slots.iter_mut().zip(classes) {
+                *slot = value(object, class);
+                object += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the slots of some objects from the value of an expression, or from `None` for
+    /// objects whose class decides it.
+    fn by_objects<'p, S>(
+        &'p self,
+        compiled: &'p Compiled,
+        first: ObjectId,
+        slots: &mut [S],
+        mut use_value: impl FnMut(ClassId, Option<Value<'p>>, &mut Frame<'p>) -> S,
+    ) -> Result<(), Cancelled> {
+        let evaluator = Evaluator { context: self };
+        let mut frame = Frame::new(self);
+        self.each_object(first, slots, |object, class| {
+            let node = &compiled.by_class[class as usize];
+            if node.as_const().is_some() {
+                return use_value(class, None, &mut frame);
+            }
+            frame.visit(Value::Object(object));
+            let value = evaluator.evaluate(node, &mut frame);
+            use_value(class, Some(value), &mut frame)
+        })
+    }
+}
+
+fn collect_objects(value: Value, objects: &mut Vec<ObjectId>) {
+    match value {
+        Value::Object(object) => objects.push(object),
+        Value::List(items) => items
+            .into_iter()
+            .for_each(|item| collect_objects(item, objects)),
+        _ => {}
+    }
+}
+
+/// Makes labels of values, remembering those of plain ones.
+struct Keys<'p> {
+    evaluator: Evaluator<'p>,
+    compiled: &'p Compiled,
+    values: Values,
+    by_class: Vec<Option<LabelId>>,
+    numbers: FxHashMap<i64, LabelId>,
+    texts: FxHashMap<String, LabelId>,
+    truths: [Option<LabelId>; 2],
+}
+
+impl<'p> Keys<'p> {
+    fn new(context: &'p Context<'p>, compiled: &'p Compiled) -> Self {
+        Keys {
+            evaluator: Evaluator { context },
+            compiled,
+            values: Values::default(),
+            by_class: vec![None; compiled.by_class.len()],
+            numbers: FxHashMap::default(),
+            texts: FxHashMap::default(),
+            truths: [None; 2],
+        }
+    }
+
+    /// The label of a class that decides the value.
+    fn of_class(&mut self, class: ClassId) -> LabelId {
+        if let Some(label) = self.by_class[class as usize] {
+            return label;
+        }
+        let value = self.compiled.by_class[class as usize].as_const();
+        let value = value.map_or(Value::Null, Value::borrowed);
+        let mut frame = Frame::new(self.evaluator.context);
+        let label = self.label(value, &mut frame);
+        self.by_class[class as usize] = Some(label);
+        label
+    }
+
+    fn label(&mut self, value: Value, frame: &mut Frame<'p>) -> LabelId {
+        match value {
+            Value::Int(number) => match self.numbers.get(&number) {
+                Some(&label) => label,
+                None => {
+                    let label = self.values.one(&number.to_string());
+                    self.numbers.insert(number, label);
+                    label
+                }
+            },
+            Value::Bool(truth) => {
+                let known = &mut self.truths[usize::from(truth)];
+                *known.get_or_insert_with(|| self.values.one(&truth.to_string()))
+            }
+            Value::Text(text) => match self.texts.get(key(&text)) {
+                Some(&label) => label,
+                None => {
+                    let label = self.values.one(key(&text));
+                    self.texts.insert(key(&text).to_owned(), label);
+                    label
+                }
+            },
+            other => {
+                let mut paths = Vec::new();
+                self.paths(&other, frame, &mut paths);
+                let paths = paths
+                    .iter()
+                    .map(|keys| self.values.path(keys.iter().map(|text| key(text))))
+                    .collect();
+                self.values.label(paths)
+            }
+        }
+    }
+
+    /// The paths of a value: one for each element of a list.
+    fn paths(&self, value: &Value, frame: &mut Frame<'p>, paths: &mut Vec<Vec<String>>) {
+        match value {
+            Value::List(items) => items.iter().for_each(|item| self.paths(item, frame, paths)),
+            Value::Path(items) => {
+                let mut keys = Vec::new();
+                items
+                    .iter()
+                    .for_each(|item| self.keys(item, frame, &mut keys));
+                paths.push(keys);
+            }
+            plain => paths.push(vec![self.evaluator.key(plain, frame)]),
+        }
+    }
+
+    /// The keys of a part of a path: a list stands for several.
+    fn keys(&self, value: &Value, frame: &mut Frame<'p>, keys: &mut Vec<String>) {
+        match value {
+            Value::List(items) | Value::Path(items) => {
+                items.iter().for_each(|item| self.keys(item, frame, keys));
+            }
+            plain => keys.push(self.evaluator.key(plain, frame)),
+        }
+    }
+}
+
+/// What is shown of a text.
+fn key(text: &str) -> &str {
+    match text.char_indices().nth(LONGEST_KEY) {
+        Some((end, _)) => &text[..end],
+        None if text.is_empty() => "(empty)",
+        None => text,
+    }
+}
+
+/// How many objects a share of the work has.
+fn share(objects: usize) -> usize {
+    let share = objects.div_ceil(rayon::current_num_threads() * 4);
+    share.max(SMALLEST_SHARE)
+}
+
+/// One set of values for the shares, whose labels are renumbered.
+fn merge(labels: &mut [LabelId], shares: Vec<Values>) -> Values {
+    let mut merged = Values::default();
+    let renumbered: Vec<Vec<LabelId>> = shares
+        .iter()
+        .map(|values| {
+            let labels = 0..values.labels() as LabelId;
+            labels.map(|label| merged.adopt(values, label)).collect()
+        })
+        .collect();
+    labels
+        .par_chunks_mut(share(labels.len()))
+        .zip(renumbered)
+        .for_each(|(labels, numbers)| {
+            for label in labels {
+                *label = numbers[*label as usize];
+            }
+        });
+    merged
+}

@@ -1,0 +1,237 @@
+//! Expressions made ready for a heap: names become places, and what depends on the class only is
+//! evaluated once per class.
+
+use std::sync::Arc;
+
+use anthill_heap::ClassId;
+
+use super::evaluate::{Evaluator, Frame};
+use super::functions::{Function, Property};
+use super::node::{CURRENT, Labels, Node, Op};
+use super::parser::{Binary, Unary};
+use super::value::Value;
+use crate::builtin::Context;
+use crate::catalog::Call;
+use crate::error::Error;
+use crate::values::{Classified, LabelId};
+
+/// What a node depends on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dependence {
+    Nothing,
+    /// The class of what is in the slot.
+    ClassOf(usize),
+    More,
+}
+
+impl Dependence {
+    fn and(self, other: Dependence) -> Dependence {
+        match (self, other) {
+            (Dependence::Nothing, other) | (other, Dependence::Nothing) => other,
+            (a, b) if a == b => a,
+            _ => Dependence::More,
+        }
+    }
+}
+
+impl Node {
+    fn dependence(&self) -> Dependence {
+        let of_class = match &self.op {
+            Op::Property(property) => property.is_of_class(),
+            Op::ByClass(_) => true,
+            Op::Variable(_) | Op::FieldAt(_) | Op::Labelled(_) | Op::Element => {
+                return Dependence::More;
+            }
+            Op::Each(..) => return Dependence::More,
+            Op::Function(Function::RootedBy) => return Dependence::More,
+            _ => false,
+        };
+        match (of_class, self.parts.first().map(|part| &part.op)) {
+            (true, Some(&Op::Variable(slot))) => Dependence::ClassOf(slot),
+            (true, _) => Dependence::More,
+            (false, _) => self
+                .parts
+                .iter()
+                .map(Node::dependence)
+                .fold(Dependence::Nothing, Dependence::and),
+        }
+    }
+}
+
+pub struct Linker<'c> {
+    context: &'c Context<'c>,
+}
+
+impl<'c> Linker<'c> {
+    pub fn new(context: &'c Context<'c>) -> Self {
+        Linker { context }
+    }
+
+    fn classes(&self) -> std::ops::Range<ClassId> {
+        0..self.context.graph.state.classes().len() as ClassId
+    }
+
+    /// Names become places and tables by class.
+    pub fn link(&self, node: Node) -> Result<Node, Error> {
+        let parts = node.parts.into_iter().map(|part| self.link(part));
+        let parts: Vec<Node> = parts.collect::<Result<_, _>>()?;
+        let state = self.context.graph.state;
+        let op = match node.op {
+            Op::Is(name) => {
+                let named = |class: ClassId| state.classes()[class as usize].name == name;
+                let is = |class| Value::Bool(state.superclasses(class).any(named));
+                Op::ByClass(self.classes().map(is).collect())
+            }
+            Op::Field(name) => {
+                let place = |class| self.context.records.field_place(state, class, &name);
+                Op::FieldAt(self.classes().map(place).collect())
+            }
+            Op::Predefined(call) => Op::Labelled(Arc::new(self.labels(&call)?)),
+            op => op,
+        };
+        Ok(Node { op, parts })
+    }
+
+    fn labels(&self, call: &Call) -> Result<Labels, Error> {
+        let classified = self.context.predefined(call)?;
+        let values = (0..classified.values.labels() as LabelId)
+            .map(|label| value_of(&classified, label, call))
+            .collect();
+        Ok(Labels { classified, values })
+    }
+
+    /// Parts that depend only on the class of a lambda's parameter become tables by class.
+    pub fn tabulate(&self, node: Node) -> Node {
+        let trivial = matches!(node.op, Op::ByClass(_));
+        if let (Dependence::ClassOf(slot), false) = (node.dependence(), trivial) {
+            if slot != CURRENT {
+                return self.table(&node, slot);
+            }
+        }
+        let parts = node.parts.into_iter().map(|part| self.tabulate(part));
+        let parts: Vec<Node> = parts.collect();
+        Node { op: node.op, parts }
+    }
+
+    fn table(&self, node: &Node, slot: usize) -> Node {
+        let evaluator = Evaluator {
+            context: self.context,
+        };
+        let mut frame = Frame::new(self.context);
+        let values = self.classes().map(|class| {
+            frame.set(slot, Value::OfClass(class));
+            evaluator.evaluate(node, &mut frame).into_owned()
+        });
+        Node::new(Op::ByClass(values.collect()), [Node::variable(slot)])
+    }
+
+    /// The expression for objects of one class: what the class decides is decided.
+    pub fn specialise(&self, node: &Node, class: ClassId) -> Node {
+        let evaluator = Evaluator {
+            context: self.context,
+        };
+        let on_current = matches!(node.parts.as_slice(), [of] if of.is_variable(CURRENT));
+        let decided = match &node.op {
+            Op::Property(property) if on_current => evaluator.of_class(*property, class),
+            Op::ByClass(values) if on_current => Some(values[class as usize].borrowed()),
+            Op::FieldAt(places) if on_current && places[class as usize].is_none() => {
+                Some(Value::Null)
+            }
+            _ => None,
+        };
+        if let Some(value) = decided {
+            return Node::constant(value.into_owned());
+        }
+        let parts = node.parts.iter().map(|part| self.specialise(part, class));
+        let parts: Vec<Node> = parts.collect();
+        simplify(Node::new(node.op.clone(), parts), self.context)
+    }
+}
+
+/// What a label says, as a value.
+fn value_of(classified: &Classified, label: LabelId, call: &Call) -> Value<'static> {
+    use crate::catalog::Cardinality;
+    let values = &classified.values;
+    let keys = |path| {
+        let keys = values.keys_of(path).into_iter();
+        keys.map(|key| Value::Text(values.key_text(key).to_owned().into()))
+            .collect::<Vec<_>>()
+    };
+    let mut paths = values.paths(label).iter().map(|&path| keys(path));
+    match call.entry().cardinality {
+        Cardinality::Many => Value::List(paths.map(Value::Path).collect()),
+        Cardinality::Hierarchy => paths.next().map_or(Value::Null, Value::Path),
+        Cardinality::One => {
+            let first = paths.next().and_then(|keys| keys.into_iter().next());
+            first.unwrap_or(Value::Null)
+        }
+    }
+}
+
+/// Constants are folded, and what does not matter is left out.
+fn simplify(mut node: Node, context: &Context) -> Node {
+    match &node.op {
+        Op::Const(_) | Op::Variable(_) => return node,
+        Op::Binary(operator @ (Binary::And | Binary::Or)) => {
+            let decisive = *operator == Binary::Or;
+            match node.parts[0].as_const() {
+                Some(first) if (*first == Value::Bool(true)) == decisive => {
+                    return Node::constant(Value::Bool(decisive));
+                }
+                Some(_) if node.parts[1].is_condition() => return node.parts.swap_remove(1),
+                _ => {}
+            }
+        }
+        Op::Choice => {
+            if let Some(condition) = node.parts[0].as_const() {
+                let chosen = if *condition == Value::Bool(true) {
+                    1
+                } else {
+                    2
+                };
+                return node.parts.swap_remove(chosen);
+            }
+        }
+        // A test or mapping of no element.
+        Op::Each(function, _) if node.parts[0].as_const() == Some(&Value::List(Vec::new())) => {
+            return Node::constant(match function {
+                Function::All => Value::Bool(true),
+                Function::Any => Value::Bool(false),
+                Function::Count => Value::Int(0),
+                Function::First => Value::Null,
+                _ => Value::List(Vec::new()),
+            });
+        }
+        Op::Each(..) => return node,
+        _ => {}
+    }
+    if node.parts.iter().all(|part| part.as_const().is_some()) {
+        let value = {
+            let evaluator = Evaluator { context };
+            let mut frame = Frame::new(context);
+            evaluator.evaluate(&node, &mut frame).into_owned()
+        };
+        return Node::constant(value);
+    }
+    node
+}
+
+impl Node {
+    /// Whether it can only be true or false.
+    fn is_condition(&self) -> bool {
+        match &self.op {
+            Op::Const(value) => matches!(value, Value::Bool(_)),
+            Op::Unary(operator) => *operator == Unary::Not,
+            Op::Binary(operator) => {
+                operator.is_comparison() || matches!(operator, Binary::And | Binary::Or)
+            }
+            Op::Property(property) => {
+                self.parts[0].is_variable(CURRENT)
+                    && matches!(property, Property::Reachable | Property::Rooted)
+            }
+            Op::Each(function, _) => matches!(function, Function::Any | Function::All),
+            Op::Function(function) => *function == Function::RootedBy,
+            _ => false,
+        }
+    }
+}

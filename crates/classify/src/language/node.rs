@@ -1,0 +1,94 @@
+//! Checked expressions, ready to be linked to a heap and evaluated.
+
+use std::sync::Arc;
+
+use anthill_hprof::FieldPlace;
+
+use super::functions::{Function, Property};
+use super::parser::{Binary, Unary};
+use super::value::Value;
+use crate::catalog::Call;
+use crate::values::Classified;
+
+/// The slot of the object that is classified. Parameters of lambdas have the slots after it.
+pub const CURRENT: usize = 0;
+
+#[derive(Clone)]
+pub struct Node {
+    pub op: Op,
+    pub parts: Vec<Node>,
+}
+
+/// What is done with the parts of a node; unless said otherwise, with one part, an object.
+#[derive(Clone)]
+pub enum Op {
+    /// No parts.
+    Const(Value<'static>),
+    /// No parts: what is in the slot.
+    Variable(usize),
+    /// An argument of a definition that is not used yet.
+    Unknown,
+    Property(Property),
+    /// The class or a superclass has this name.
+    Is(String),
+    Field(String),
+    /// A list or an array, and an index.
+    Element,
+    Unary(Unary),
+    Binary(Binary),
+    /// A condition, what holds then and what otherwise.
+    Choice,
+    /// What it is called on, then its arguments.
+    Function(Function),
+    /// A list, then what is evaluated with the slot set to each of its elements.
+    Each(Function, usize),
+    Path,
+    /// What a predefined classifier says.
+    Predefined(Call),
+
+    // What linking to a heap makes of the above.
+    /// A value by class.
+    ByClass(Arc<[Value<'static>]>),
+    /// Where the field is, by class.
+    FieldAt(Arc<[Option<FieldPlace>]>),
+    Labelled(Arc<Labels>),
+}
+
+/// What a classifier says of all objects, with the value of each label.
+pub struct Labels {
+    pub classified: Classified,
+    pub values: Vec<Value<'static>>,
+}
+
+impl Node {
+    pub fn new(op: Op, parts: impl Into<Vec<Node>>) -> Self {
+        Node {
+            op,
+            parts: parts.into(),
+        }
+    }
+
+    pub fn constant(value: Value<'static>) -> Self {
+        Node::new(Op::Const(value), [])
+    }
+
+    pub fn variable(slot: usize) -> Self {
+        Node::new(Op::Variable(slot), [])
+    }
+
+    pub fn as_const(&self) -> Option<&Value<'static>> {
+        match &self.op {
+            Op::Const(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub fn is_variable(&self, slot: usize) -> bool {
+        matches!(self.op, Op::Variable(found) if found == slot)
+    }
+
+    /// Whether it or a part of it is such a node.
+    pub fn contains(&self, wanted: &impl Fn(&Node) -> bool) -> bool {
+        wanted(self) || self.parts.iter().any(|part| part.contains(wanted))
+    }
+}

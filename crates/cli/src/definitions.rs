@@ -1,0 +1,41 @@
+//! Classifiers, filters and transformers that a person defined in files.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anthill_classify::{Definitions, Mistake};
+use clap::Args;
+
+use crate::failure::Failure;
+
+#[derive(Args)]
+pub struct DefinitionArguments {
+    /// A file with classifiers, filters and transformers of your own; can be repeated
+    #[arg(long, value_name = "FILE")]
+    pub define: Vec<PathBuf>,
+}
+
+impl DefinitionArguments {
+    /// The predefined ones and those of the files.
+    pub fn read(&self) -> Result<Definitions, Failure> {
+        let mut definitions = Definitions::default();
+        for path in &self.define {
+            let text = fs::read_to_string(path).map_err(|error| {
+                let reason = format!("{}: {error}", path.display());
+                Failure::unusable(reason, "--define needs a text file with definitions.")
+            })?;
+            definitions
+                .add(&text)
+                .map_err(|mistake| mistaken(&mistake, &path.display().to_string(), &text))?;
+        }
+        Ok(definitions)
+    }
+}
+
+/// A mistake in what was written after an option or in a file.
+pub fn mistaken(mistake: &Mistake, origin: &str, text: &str) -> Failure {
+    Failure::unusable(
+        mistake.show(origin, text),
+        "`anthill classifiers` lists what there is, docs/classification.md explains the language.",
+    )
+}
