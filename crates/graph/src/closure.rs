@@ -29,7 +29,12 @@ pub fn transitive_closure(graph: &Graph, group: &[NodeId]) -> BitSet {
 
 /// All that would die with a group: what is reachable, but not without it.
 pub fn gc_closure(graph: &Graph, group: &[NodeId]) -> BitSet {
-    let mut closure = reachable(graph);
+    gc_closure_among(graph, reachable(graph), group)
+}
+
+/// The same if all that is reachable is known: costs only what does not die.
+pub fn gc_closure_among(graph: &Graph, reachable: BitSet, group: &[NodeId]) -> BitSet {
+    let mut closure = reachable;
     let mut without = BitSet::new(graph.len() as usize);
     for &node in group {
         without.insert(node);

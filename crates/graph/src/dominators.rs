@@ -55,12 +55,47 @@ impl Dominators {
         self.immediate[node as usize] != UNREACHABLE
     }
 
+    /// All nodes that can be reached from the roots.
+    pub fn reachable(&self) -> BitSet {
+        let mut reachable = BitSet::new(self.immediate.len());
+        for (&above, node) in self.immediate.iter().zip(0..) {
+            if above != UNREACHABLE {
+                reachable.insert(node);
+            }
+        }
+        reachable
+    }
+
     /// The dominators of a node, nearest first, without the virtual root.
     pub fn chain(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let immediate: &[u32] = &self.immediate;
         let above =
             move |node: NodeId| Some(immediate[node as usize]).filter(|&above| above < UNREACHABLE);
         std::iter::successors(above(node), move |&node| above(node))
+    }
+
+    /// All nodes that one of these dominates, themselves included.
+    pub fn dominated_by(&self, owners: &[NodeId]) -> BitSet {
+        let nodes = self.immediate.len();
+        let (mut within, mut outside) = (BitSet::new(nodes), BitSet::new(nodes));
+        owners.iter().for_each(|&owner| within.insert(owner));
+        let mut way = Vec::new();
+        for node in 0..nodes as NodeId {
+            let mut at = node;
+            let found = loop {
+                if within.contains(at) || outside.contains(at) {
+                    break within.contains(at);
+                }
+                way.push(at);
+                match self.immediate[at as usize] {
+                    ROOT | UNREACHABLE => break false,
+                    above => at = above,
+                }
+            };
+            let side = if found { &mut within } else { &mut outside };
+            way.drain(..).for_each(|passed| side.insert(passed));
+        }
+        within
     }
 
     /// The nodes immediately dominated by `parent`, or by the virtual root.

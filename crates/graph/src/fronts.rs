@@ -154,12 +154,13 @@ impl<'a> Search<'a> {
         group: &BitSet,
         single: Option<NodeId>,
     ) -> Self {
-        let mut ends = group.clone();
-        if single.is_some() {
-            keep_dominated(dominators, &mut ends, single);
+        let nodes = graph.len() as usize;
+        let mut ends = BitSet::new(nodes);
+        group.iter().for_each(|node| ends.insert(node));
+        if let Some(owner) = single {
+            ends.intersect_with(&dominators.dominated_by(&[owner]));
         }
         ends.subtract(graph.root_set());
-        let nodes = graph.len() as usize;
         let mut is_source = BitSet::new(nodes);
         single.iter().for_each(|&node| is_source.insert(node));
         Search {
@@ -339,25 +340,4 @@ impl<'a> Search<'a> {
         }
         cut
     }
-}
-
-/// Takes out what `owner` does not dominate.
-fn keep_dominated(dominators: &Dominators, group: &mut BitSet, owner: Option<NodeId>) {
-    let Some(owner) = owner else { return };
-    let mut within = BitSet::new(group.capacity());
-    let mut outside = BitSet::new(group.capacity());
-    within.insert(owner);
-    let mut way = Vec::new();
-    for node in group.clone().iter() {
-        let mut at = Some(node);
-        let mut chain = dominators.chain(node);
-        while let Some(passed) = at.filter(|&at| !within.contains(at) && !outside.contains(at)) {
-            way.push(passed);
-            at = chain.next();
-        }
-        let found = at.is_some_and(|at| within.contains(at));
-        let side = if found { &mut within } else { &mut outside };
-        way.drain(..).for_each(|passed| side.insert(passed));
-    }
-    group.subtract(&outside);
 }

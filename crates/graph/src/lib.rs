@@ -17,7 +17,7 @@ mod paths;
 mod sets;
 
 pub use amounts::Amounts;
-pub use closure::{gc_closure, reachable, transitive_closure, weakly_reachable};
+pub use closure::{gc_closure, gc_closure_among, reachable, transitive_closure, weakly_reachable};
 pub use components::Components;
 pub use convention::Convention;
 pub use deep::deep_by_groups;

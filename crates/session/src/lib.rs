@@ -13,6 +13,7 @@ mod merged_paths;
 mod object_paths;
 mod referrers;
 mod strings;
+mod suspects;
 mod threads;
 
 use std::path::{Path, PathBuf};

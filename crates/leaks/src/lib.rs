@@ -1,0 +1,12 @@
+//! Leak suspects: the few objects, groups of owners and classes that keep a disproportionate share
+//! of the reachable heap alive (after HeapLens' four phases, with exact sizes and owner fronts).
+//!
+//! Knows heap states and graphs, but neither how results are named nor how they are shown.
+
+mod accumulation;
+mod owners;
+mod roles;
+mod suspects;
+
+pub use roles::Roles;
+pub use suspects::{Input, Severity, Subject, Suspect, Suspects, Thresholds, suspects};

@@ -1,0 +1,68 @@
+//! Who owns a group together: the front of owners that says most.
+
+use anthill_graph::{
+    Dominators, FrontOptions, Graph, GroupTotals, NodeId, gc_closure_among, owner_fronts,
+};
+use anthill_heap::{BitSet, Cancelled, Progress};
+
+use crate::roles::Roles;
+
+/// Objects that together keep a group alive.
+pub struct Owners {
+    pub owners: Vec<NodeId>,
+    /// All that would die with them.
+    pub closure: BitSet,
+    pub retained: GroupTotals,
+    /// Bytes of the group that would die with them, and of all of it that is reachable.
+    pub covered: (u64, u64),
+}
+
+/// The first front, from the roots on, of objects that mean something to a person.
+pub fn owners_of(
+    graph: &Graph,
+    dominators: &Dominators,
+    roles: &Roles,
+    group: &BitSet,
+    options: FrontOptions,
+    progress: &dyn Progress,
+) -> Result<Option<Owners>, Cancelled> {
+    let fronts = owner_fronts(graph, dominators, group, options, progress)?;
+    let speaking = |front: &&Vec<NodeId>| !front.iter().any(|&owner| roles.is_context(owner));
+    let Some(front) = fronts.iter().find(speaking).or(fronts.last()) else {
+        return Ok(None);
+    };
+    let mut owners: Vec<NodeId> = front
+        .iter()
+        .map(|&owner| roles.recognisable(owner))
+        .collect();
+    owners.sort_unstable();
+    owners.dedup();
+    owners.sort_by_key(|&owner| std::cmp::Reverse(dominators.retained(owner)));
+    Ok(Some(Owners::new(graph, dominators, owners, group)))
+}
+
+impl Owners {
+    fn new(graph: &Graph, dominators: &Dominators, owners: Vec<NodeId>, group: &BitSet) -> Self {
+        let closure = gc_closure_among(graph, dominators.reachable(), &owners);
+        let mut retained = GroupTotals::default();
+        for node in closure.iter() {
+            retained.objects += 1;
+            retained.bytes += graph.size(node);
+        }
+        let mut covered = (0, 0);
+        for node in group.iter().filter(|&node| dominators.is_reachable(node)) {
+            covered.1 += graph.size(node);
+            covered.0 += if closure.contains(node) {
+                graph.size(node)
+            } else {
+                0
+            };
+        }
+        Owners {
+            owners,
+            closure,
+            retained,
+            covered,
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The suspects of a heap: single objects and class loaders where memory accumulates, owners that
+//! keep a class alive together, and classes that nobody in particular keeps alive.
+
+use anthill_graph::{Dominators, FrontOptions, Graph, NodeId, gc_closure_among};
+use anthill_heap::{BitSet, Cancelled, ClassId, Progress};
+use serde::Serialize;
+
+use crate::accumulation::Large;
+use crate::owners::{Owners, owners_of};
+use crate::roles::Roles;
+
+/// Of so many classes at most the owners are looked for.
+const MOST_CLASSES: usize = 6;
+
+/// Shares of the reachable heap, or of what something retains, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Thresholds {
+    /// What an object or class loader retains at least.
+    pub object: f64,
+    /// What the objects of a class retain together at least.
+    pub class: f64,
+    /// From here on a suspect is [`Severity::High`].
+    pub high: f64,
+    /// What passes on more than this to one child is not where memory accumulates.
+    pub pass_through: f64,
+    /// What is explained to this share by others is not a suspect itself.
+    pub explained: f64,
+    /// How many single objects are named at most.
+    pub most: usize,
+    /// How many owners are named together at most.
+    pub owners: usize,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Thresholds {
+            object: 5.0,
+            class: 10.0,
+            high: 30.0,
+            pass_through: 90.0,
+            explained: 80.0,
+            most: 10,
+            owners: 16,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Severity {
+    Medium,
+    High,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A class loader with all that was loaded and made by it.
+    Loader(NodeId),
+    Object(NodeId),
+    /// Objects none of which keeps alive alone what they keep alive together.
+    Owners(Vec<NodeId>),
+    /// All objects of a class.
+    Class(ClassId),
+}
+
+/// The objects that owners keep alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptClass {
+    pub class: ClassId,
+    pub objects: u64,
+    /// Bytes of them that would die with the owners, and all.
+    pub covered: (u64, u64),
+}
+
+#[derive(Clone, Debug)]
+pub struct Suspect {
+    pub subject: Subject,
+    pub retained: u64,
+    pub severity: Severity,
+    /// The object below which memory fans out.
+    pub accumulation: Option<NodeId>,
+    /// Of which class the objects are that were found to be kept.
+    pub kept: Option<KeptClass>,
+}
+
+pub struct Suspects {
+    /// Those that retain most first.
+    pub suspects: Vec<Suspect>,
+    /// Objects that retain much because the suspects are below them, outermost first.
+    pub context: Vec<NodeId>,
+}
+
+/// What is known of the heap.
+pub struct Input<'a> {
+    pub graph: &'a Graph<'a>,
+    pub dominators: &'a Dominators,
+    /// By class: its reachable objects and what they retain together.
+    pub classes: &'a [(u64, u64)],
+    /// Bytes of the reachable heap.
+    pub reachable: u64,
+    pub progress: &'a dyn Progress,
+}
+
+pub fn suspects(input: &Input, thresholds: &Thresholds) -> Result<Suspects, Cancelled> {
+    input
+        .progress
+        .stage("looking for suspects", u64::from(input.graph.len()));
+    let least = input.share(thresholds.object);
+    let finder = Finder {
+        input,
+        thresholds,
+        roles: Roles::new(input.graph.state, input.dominators),
+        large: Large::new(input.graph.state, input.dominators, least.max(1)),
+        least,
+    };
+    let places = finder.places();
+    input.progress.check()?;
+    finder.judge(places)
+}
+
+impl Input<'_> {
+    fn share(&self, percent: f64) -> u64 {
+        (self.reachable as f64 * percent / 100.0) as u64
+    }
+}
+
+/// An object below which memory fans out.
+struct Place {
+    at: NodeId,
+    /// A class loader that passes it all on to the object.
+    loader: Option<NodeId>,
+    /// Whether what it retains is retained by places below it.
+    explained: bool,
+}
+
+struct Finder<'a> {
+    input: &'a Input<'a>,
+    thresholds: &'a Thresholds,
+    roles: Roles<'a>,
+    large: Large<'a>,
+    least: u64,
+}
+
+impl Finder<'_> {
+    /// Where memory accumulates, those above before those below.
+    fn places(&self) -> Vec<Place> {
+        let pass_through = self.thresholds.pass_through / 100.0;
+        let mut starts: Vec<NodeId> = self.large.tops.iter().rev().copied().collect();
+        let mut places = Vec::new();
+        while let Some(start) = starts.pop() {
+            let found = self.large.below(start, pass_through);
+            let below = match found.way.last() {
+                Some(&last) if last == found.at => self.large.children(last),
+                _ => Vec::new(),
+            };
+            let retained_below: u64 = below.iter().map(|&node| self.retained(node)).sum();
+            places.push(Place {
+                at: found.at,
+                loader: found
+                    .way
+                    .iter()
+                    .copied()
+                    .rfind(|&node| self.roles.is_loader(node) && !self.roles.is_own_loader(node)),
+                explained: self.explains(retained_below, found.at),
+            });
+            starts.extend(below.iter().rev());
+        }
+        places
+    }
+
+    fn retained(&self, node: NodeId) -> u64 {
+        self.input.dominators.retained(node)
+    }
+
+    fn explains(&self, bytes: u64, node: NodeId) -> bool {
+        bytes as f64 >= self.thresholds.explained / 100.0 * self.retained(node) as f64
+    }
+
+    fn judge(&self, mut places: Vec<Place>) -> Result<Suspects, Cancelled> {
+        let single: Vec<NodeId> = places
+            .iter()
+            .filter(|place| !place.explained && !self.roles.is_context(place.at))
+            .map(|place| place.at)
+            .collect();
+        let mut covered = self.input.dominators.dominated_by(&single);
+        let mut suspects = Vec::new();
+        let mut without_owners = Vec::new();
+        for class in self.large_classes().into_iter().take(MOST_CLASSES) {
+            let group = self.objects_of(class);
+            if !self.keeps_more_than(&covered, class, &group) {
+                continue;
+            }
+            let Some(owners) = self.owners_of(&group)? else {
+                without_owners.push((class, group));
+                continue;
+            };
+            places.retain(|place| !owners.closure.contains(place.at));
+            for place in &mut places {
+                place.explained |= self.is_explained_by(place.at, &owners);
+            }
+            covered.union_with(&owners.closure);
+            suspects.push(self.of_owners(class, owners));
+        }
+        for (class, group) in without_owners {
+            if self.keeps_more_than(&covered, class, &group) {
+                covered.union_with(&self.closure(&group));
+                suspects.push(self.of_class(class));
+            }
+        }
+        let (context, single): (Vec<Place>, Vec<Place>) = places
+            .into_iter()
+            .partition(|place| place.explained || self.is_own(place.at));
+        let mut single: Vec<Suspect> = single.iter().map(|place| self.of_place(place)).collect();
+        single.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained));
+        single.truncate(self.thresholds.most);
+        suspects.extend(single);
+        suspects.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained));
+        Ok(Suspects {
+            suspects,
+            context: context.iter().map(|place| place.at).collect(),
+        })
+    }
+
+    /// What the program's own loader holds everything with.
+    fn is_own(&self, node: NodeId) -> bool {
+        let mut around = std::iter::once(node).chain(self.input.dominators.chain(node));
+        self.roles.is_context(node)
+            && around
+                .find(|&node| self.roles.is_loader(node))
+                .is_some_and(|loader| self.roles.is_own_loader(loader))
+    }
+
+    fn is_explained_by(&self, node: NodeId, owners: &Owners) -> bool {
+        let dominates = |&owner: &NodeId| {
+            let mut chain = self.input.dominators.chain(owner);
+            chain.any(|above| above == node)
+        };
+        self.explains(owners.retained.bytes, node) && owners.owners.iter().all(dominates)
+    }
+
+    fn severity(&self, retained: u64) -> Severity {
+        if retained > self.input.share(self.thresholds.high) {
+            Severity::High
+        } else {
+            Severity::Medium
+        }
+    }
+
+    fn of_place(&self, place: &Place) -> Suspect {
+        let subject = match place.loader {
+            Some(loader) => Subject::Loader(loader),
+            None => Subject::Object(self.roles.recognisable(place.at)),
+        };
+        let (Subject::Loader(node) | Subject::Object(node)) = subject else {
+            unreachable!("a place is one object")
+        };
+        let retained = self.retained(node);
+        Suspect {
+            subject,
+            retained,
+            severity: self.severity(retained),
+            accumulation: (place.at != node).then_some(place.at),
+            kept: None,
+        }
+    }
+
+    /// Classes whose objects retain much together: the program's own first, then those that
+    /// retain most.
+    fn large_classes(&self) -> Vec<ClassId> {
+        let least = self.input.share(self.thresholds.class);
+        let retained = |class: ClassId| self.input.classes[class as usize].1;
+        let mut classes: Vec<ClassId> = (0..self.input.classes.len() as ClassId)
+            .filter(|&class| self.input.classes[class as usize].0 > 1 && retained(class) > least)
+            .filter(|&class| !self.roles.is_frame_class(class))
+            .collect();
+        classes.sort_by_key(|&class| {
+            let platform = self.roles.is_platform_class(class);
+            (platform, std::cmp::Reverse(retained(class)))
+        });
+        classes
+    }
+
+    fn objects_of(&self, class: ClassId) -> BitSet {
+        let state = self.input.graph.state;
+        let mut group = BitSet::new(self.input.graph.len() as usize);
+        for (&of, object) in state.columns.classes.iter().zip(0..) {
+            if of == class && self.input.dominators.is_reachable(object) {
+                group.insert(object);
+            }
+        }
+        group
+    }
+
+    /// Whether a class retains much besides what is covered already.
+    fn keeps_more_than(&self, covered: &BitSet, class: ClassId, group: &BitSet) -> bool {
+        let graph = self.input.graph;
+        let bytes = |set: &BitSet| set.iter().map(|node| graph.size(node)).sum::<u64>();
+        let retained = self.input.classes[class as usize].1;
+        let unexplained = 1.0 - self.thresholds.explained / 100.0;
+        let least = self.input.share(self.thresholds.class);
+        let least = least.max((unexplained * retained as f64) as u64);
+        let covered_bytes = bytes(covered);
+        if retained.saturating_sub(covered_bytes) > least {
+            return true;
+        }
+        if self.input.reachable - covered_bytes <= least {
+            return false;
+        }
+        let mut further = self.closure(group);
+        further.subtract(covered);
+        bytes(&further) > least
+    }
+
+    fn closure(&self, group: &BitSet) -> BitSet {
+        let members: Vec<NodeId> = group.iter().collect();
+        let reachable = self.input.dominators.reachable();
+        gc_closure_among(self.input.graph, reachable, &members)
+    }
+
+    /// The owners of a group, if a few objects keep most of it alive.
+    fn owners_of(&self, group: &BitSet) -> Result<Option<Owners>, Cancelled> {
+        let Input {
+            graph,
+            dominators,
+            progress,
+            ..
+        } = *self.input;
+        let options = FrontOptions {
+            most: self.thresholds.owners,
+            ..FrontOptions::default()
+        };
+        let owners = owners_of(graph, dominators, &self.roles, group, options, progress)?;
+        Ok(owners.filter(|owners| {
+            let (covered, all) = owners.covered;
+            let context = owners
+                .owners
+                .iter()
+                .any(|&owner| self.roles.is_frame(owner));
+            !context && covered * 2 > all && owners.retained.bytes >= self.least
+        }))
+    }
+
+    fn of_owners(&self, class: ClassId, owners: Owners) -> Suspect {
+        let retained = owners.retained.bytes;
+        Suspect {
+            subject: match owners.owners[..] {
+                [owner] => Subject::Object(owner),
+                _ => Subject::Owners(owners.owners),
+            },
+            retained,
+            severity: self.severity(retained),
+            accumulation: None,
+            kept: Some(KeptClass {
+                class,
+                objects: self.input.classes[class as usize].0,
+                covered: owners.covered,
+            }),
+        }
+    }
+
+    fn of_class(&self, class: ClassId) -> Suspect {
+        let retained = self.input.classes[class as usize].1;
+        Suspect {
+            subject: Subject::Class(class),
+            retained,
+            severity: self.severity(retained),
+            accumulation: None,
+            kept: None,
+        }
+    }
+}
