@@ -76,7 +76,8 @@ impl Dominators {
 
     /// All nodes that one of these dominates, themselves included.
     pub fn dominated_by(&self, owners: &[NodeId]) -> BitSet {
-        let nodes = self.immediate.len();
+        let immediate: &[u32] = &self.immediate;
+        let nodes = immediate.len();
         let (mut within, mut outside) = (BitSet::new(nodes), BitSet::new(nodes));
         owners.iter().for_each(|&owner| within.insert(owner));
         let mut way = Vec::new();
@@ -87,7 +88,7 @@ impl Dominators {
                     break within.contains(at);
                 }
                 way.push(at);
-                match self.immediate[at as usize] {
+                match immediate[at as usize] {
                     ROOT | UNREACHABLE => break false,
                     above => at = above,
                 }

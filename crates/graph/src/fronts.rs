@@ -209,11 +209,21 @@ impl<'a> Search<'a> {
         None
     }
 
-    fn enter(&mut self, node: NodeId, from: NodeId) {
-        if !self.is_source.contains(node) && self.seen.add(node) {
+    /// Tells whether the node was new.
+    fn enter(&mut self, node: NodeId, from: NodeId) -> bool {
+        let new = !self.is_source.contains(node) && self.seen.add(node);
+        if new {
             self.from[node as usize] = from;
             self.queue.push(Step::Enter(node));
         }
+        new
+    }
+
+    /// Whether a path ends after this node. Looking ahead saves entering all elements of a large
+    /// array to find out about the first.
+    fn is_last(&self, node: NodeId) -> bool {
+        let mut successors = self.graph.successors(node);
+        successors.any(|to| self.ends.contains(to)) && !self.flow.contains_key(&node)
     }
 
     /// The path that comes from `before` ends here, so it may go on elsewhere from there.
@@ -231,7 +241,9 @@ impl<'a> Search<'a> {
             if self.ends.contains(to) {
                 return Some(node);
             }
-            self.enter(to, node);
+            if self.enter(to, node) && self.is_last(to) {
+                return Some(to);
+            }
         }
         if self.flow.contains_key(&node) {
             self.enter(node, node);
