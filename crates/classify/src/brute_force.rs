@@ -29,6 +29,7 @@ fn random_heap(random: &mut Random) -> HeapState {
     let mut heap = HeapBuilder::new();
     let count = 1 + random.below(20);
     let classes = 1 + random.below(4);
+    let mut without_references = BTreeSet::new();
     for object in 0..count {
         let strengths = [
             Strength::Soft,
@@ -39,6 +40,10 @@ fn random_heap(random: &mut Random) -> HeapState {
         if object > 0 && random.below(5) == 0 {
             let referent = format!("o{}", random.below(object));
             heap.reference(&format!("o{object}"), strengths[random.below(4)], &referent);
+        } else if random.below(5) == 0 {
+            let class = ["int[]", "byte[][]", "p.C0[]"][random.below(3)];
+            let array = heap.array(&format!("o{object}"), class, random.below(400) as u32);
+            without_references.extend((class == "int[]").then_some(array));
         } else {
             let class = random.below(classes);
             heap.object(&format!("o{object}"), &format!("C{class}"), 16);
@@ -46,7 +51,10 @@ fn random_heap(random: &mut Random) -> HeapState {
     }
     let any = |random: &mut Random| format!("o{}", random.below(count));
     for _ in 0..random.below(2 * count) {
-        heap.edges(&format!("{} -> {}", any(random), any(random)));
+        let (from, to) = (any(random), any(random));
+        if !without_references.contains(&heap.id(&from)) {
+            heap.edges(&format!("{from} -> {to}"));
+        }
     }
     for _ in 0..random.below(4) {
         heap.root(&any(random));
@@ -100,7 +108,7 @@ pub fn said(context: &Context, steps: &str) -> Vec<Keys> {
     (0..state.len()).map(keys).collect()
 }
 
-fn on_random_heaps(check: impl Fn(&Context, u64)) {
+pub fn on_random_heaps(check: impl Fn(&Context, u64)) {
     for seed in 1..2500 {
         let mut random = Random::new(seed);
         let state = random_heap(&mut random);

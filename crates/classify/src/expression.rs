@@ -1,6 +1,8 @@
 //! Expressions evaluated for all objects: once for each class as far as the class decides, the
 //! rest object by object, in parallel.
 
+use std::sync::Arc;
+
 use anthill_heap::{Buffer, Cancelled, ClassId, ObjectId};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -8,13 +10,14 @@ use rustc_hash::FxHashMap;
 use crate::builtin::Context;
 use crate::error::Error;
 use crate::language::{Evaluator, Expression, Frame, Function, Linker, Node, Op, Property, Value};
+use crate::referred::Referred;
 use crate::values::{Assignment, Classified, LabelId, NO_PATH, Values};
 
 /// Characters of a key beyond these are left out.
 const LONGEST_KEY: usize = 1000;
 
-/// Objects from which on it pays to share work.
-const SMALLEST_SHARE: usize = 4096;
+/// Objects from which on it pays to share work; tests share the work on small heaps too.
+const SMALLEST_SHARE: usize = if cfg!(test) { 4 } else { 4096 };
 
 /// How often it is looked whether anybody still wants the result.
 const CHECK_EVERY: usize = 1 << 16;
@@ -24,6 +27,35 @@ pub(crate) struct Compiled {
     by_class: Vec<Node>,
 }
 
+/// What expressions ask that is computed for all objects at once.
+#[derive(Default)]
+struct Needs {
+    referrers: bool,
+    in_degrees: bool,
+    roots: bool,
+    referred: Vec<Arc<Referred>>,
+}
+
+impl Needs {
+    fn add(&mut self, node: &Node) {
+        match &node.op {
+            Op::Property(Property::Referrers) => self.referrers = true,
+            Op::Property(Property::InDegree) => self.in_degrees = true,
+            Op::Property(Property::Rooted | Property::Roots) | Op::Function(Function::RootedBy) => {
+                self.roots = true
+            }
+            Op::Referred(referred) if !self.has(referred) => self.referred.push(referred.clone()),
+            _ => {}
+        }
+        node.parts.iter().for_each(|part| self.add(part));
+    }
+
+    fn has(&self, wanted: &Arc<Referred>) -> bool {
+        let mut known = self.referred.iter();
+        known.any(|referred| Arc::ptr_eq(referred, wanted))
+    }
+}
+
 /// Lists of objects one after the other: how long each is, and the objects.
 type Lists = (Vec<u32>, Vec<ObjectId>);
 
@@ -31,41 +63,38 @@ impl Compiled {
     fn is_by_class(&self) -> bool {
         self.by_class.iter().all(|node| node.as_const().is_some())
     }
-
-    fn contains(&self, wanted: impl Fn(&Node) -> bool) -> bool {
-        self.by_class.iter().any(|node| node.contains(&wanted))
-    }
 }
 
 impl Context<'_> {
     pub(crate) fn compile(&self, expression: &Expression) -> Result<Compiled, Error> {
         let linker = Linker::new(self);
         let node = linker.tabulate(linker.link(expression.node().clone())?);
-        let classes = 0..self.graph.state.classes().len() as ClassId;
-        let by_class = classes.map(|class| linker.specialise(&node, class));
         let compiled = Compiled {
-            by_class: by_class.collect(),
+            by_class: linker.by_class(&node),
         };
-        self.prepare(&compiled);
+        self.prepare(&linker, &compiled.by_class)?;
         Ok(compiled)
     }
 
     /// Computes what all threads will ask for before they do.
-    fn prepare(&self, compiled: &Compiled) {
-        let asks = |wanted: Property| {
-            compiled.contains(|node| matches!(node.op, Op::Property(found) if found == wanted))
-        };
-        if asks(Property::Referrers) {
-            self.progress.stage("finding referrers", 0);
+    fn prepare(&self, linker: &Linker, nodes: &[Node]) -> Result<(), Cancelled> {
+        let mut needs = Needs::default();
+        nodes.iter().for_each(|node| needs.add(node));
+        for referred in needs.referred {
+            let by_class = linker.by_class(&referred.condition);
+            self.prepare(linker, &by_class)?;
+            referred.compute(self, &by_class)?;
+        }
+        if needs.referrers {
             self.all_referrers();
         }
-        if asks(Property::InDegree) {
+        if needs.in_degrees {
             self.in_degrees();
         }
-        let rooted = |node: &Node| matches!(node.op, Op::Function(Function::RootedBy));
-        if asks(Property::Rooted) || asks(Property::Roots) || compiled.contains(rooted) {
+        if needs.roots {
             self.root_kinds(0);
         }
+        Ok(())
     }
 
     /// The values of an expression as keys.

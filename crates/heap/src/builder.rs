@@ -16,8 +16,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    AddressMap, ArrayLayout, Buffer, Class, ClassId, ClassKind, HeapColumns, HeapState, ObjectId,
-    Offsets, Root, RootOrigin, Sizes, Strength, Tables,
+    AddressMap, ArrayLayout, Buffer, Class, ClassId, ClassKind, FieldType, HeapColumns, HeapState,
+    ObjectId, Offsets, Root, RootOrigin, Sizes, Strength, Tables,
 };
 
 /// Objects are numbered in the order in which they are named.
@@ -61,6 +61,18 @@ impl HeapBuilder {
     pub fn object(&mut self, name: &str, class: &str, size: u32) -> ObjectId {
         let class = self.class(class, size);
         self.add(name, class, 0)
+    }
+
+    /// A new array of a class like `int[]` or `Item[]`.
+    pub fn array(&mut self, name: &str, class: &str, length: u32) -> ObjectId {
+        let element = class.strip_suffix("[]").expect("the class of an array");
+        let primitive = FieldType::ALL
+            .into_iter()
+            .find(|ty| ty.java_name() == element);
+        let class = self.class(class, 0);
+        self.classes[class as usize].kind =
+            ClassKind::Array(primitive.unwrap_or(FieldType::Object));
+        self.add(name, class, length)
     }
 
     /// Several new objects, names separated by spaces.

@@ -107,6 +107,11 @@ impl<'p> Evaluator<'p> {
                 }
                 _ => Value::Null,
             },
+            Op::Referred(referred) => match self.evaluate(&node.parts[0], frame) {
+                Value::Object(object) => Value::Bool(referred.holds(object)),
+                // Nothing refers to null.
+                _ => Value::Bool(referred.holds_for_none()),
+            },
             Op::Unary(Unary::Minus) => match self.number(&node.parts[0], frame) {
                 Some(number) => Number::Int(0)
                     .combine(number, i64::checked_sub, |a, b| a - b)

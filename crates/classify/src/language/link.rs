@@ -13,6 +13,7 @@ use super::value::Value;
 use crate::builtin::Context;
 use crate::catalog::Call;
 use crate::error::Error;
+use crate::referred::Referred;
 use crate::values::{Classified, LabelId};
 
 /// What a node depends on.
@@ -39,7 +40,7 @@ impl Node {
         let of_class = match &self.op {
             Op::Property(property) => property.is_of_class(),
             Op::ByClass(_) => true,
-            Op::Variable(_) | Op::FieldAt(_) | Op::Labelled(_) | Op::Element => {
+            Op::Variable(_) | Op::FieldAt(_) | Op::Labelled(_) | Op::Referred(_) | Op::Element => {
                 return Dependence::More;
             }
             Op::Each(..) => return Dependence::More,
@@ -100,7 +101,8 @@ impl<'c> Linker<'c> {
         Ok(Labels { classified, values })
     }
 
-    /// Parts that depend only on the class of a lambda's parameter become tables by class.
+    /// Parts that depend only on the class of a lambda's parameter become tables by class, tests of
+    /// referrers one pass over all references.
     pub fn tabulate(&self, node: Node) -> Node {
         let trivial = matches!(node.op, Op::ByClass(_));
         if let (Dependence::ClassOf(slot), false) = (node.dependence(), trivial) {
@@ -109,8 +111,8 @@ impl<'c> Linker<'c> {
             }
         }
         let parts = node.parts.into_iter().map(|part| self.tabulate(part));
-        let parts: Vec<Node> = parts.collect();
-        Node { op: node.op, parts }
+        let node = Node::new(node.op, parts.collect::<Vec<_>>());
+        Referred::of(&node).unwrap_or(node)
     }
 
     fn table(&self, node: &Node, slot: usize) -> Node {
@@ -125,8 +127,15 @@ impl<'c> Linker<'c> {
         Node::new(Op::ByClass(values.collect()), [Node::variable(slot)])
     }
 
+    /// The expression for the objects of each class.
+    pub fn by_class(&self, node: &Node) -> Vec<Node> {
+        self.classes()
+            .map(|class| self.specialise(node, class))
+            .collect()
+    }
+
     /// The expression for objects of one class: what the class decides is decided.
-    pub fn specialise(&self, node: &Node, class: ClassId) -> Node {
+    fn specialise(&self, node: &Node, class: ClassId) -> Node {
         let evaluator = Evaluator {
             context: self.context,
         };
@@ -231,6 +240,7 @@ impl Node {
             }
             Op::Each(function, _) => matches!(function, Function::Any | Function::All),
             Op::Function(function) => *function == Function::RootedBy,
+            Op::Referred(_) => true,
             _ => false,
         }
     }

@@ -13,13 +13,16 @@ mod parser;
 mod types;
 mod value;
 
+#[cfg(test)]
+mod twin;
+
 use std::fmt;
 
 pub(crate) use check::{Checked, Checker};
 pub(crate) use evaluate::{Evaluator, Frame};
 pub(crate) use functions::{Function, Property};
 pub(crate) use link::Linker;
-pub(crate) use node::{Node, Op};
+pub(crate) use node::{CURRENT, Node, Op};
 pub(crate) use value::Value;
 
 pub use definitions::{Definition, Definitions, Role};

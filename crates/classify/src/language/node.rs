@@ -8,6 +8,7 @@ use super::functions::{Function, Property};
 use super::parser::{Binary, Unary};
 use super::value::Value;
 use crate::catalog::Call;
+use crate::referred::Referred;
 use crate::values::Classified;
 
 /// The slot of the object that is classified. Parameters of lambdas have the slots after it.
@@ -52,6 +53,7 @@ pub enum Op {
     /// Where the field is, by class.
     FieldAt(Arc<[Option<FieldPlace>]>),
     Labelled(Arc<Labels>),
+    Referred(Arc<Referred>),
 }
 
 /// What a classifier says of all objects, with the value of each label.
@@ -85,6 +87,16 @@ impl Node {
 
     pub fn is_variable(&self, slot: usize) -> bool {
         matches!(self.op, Op::Variable(found) if found == slot)
+    }
+
+    /// The same with what is in one slot in another.
+    pub fn with_slot(&self, from: usize, to: usize) -> Node {
+        let op = match &self.op {
+            Op::Variable(slot) if *slot == from => Op::Variable(to),
+            op => op.clone(),
+        };
+        let parts = self.parts.iter().map(|part| part.with_slot(from, to));
+        Node::new(op, parts.collect::<Vec<_>>())
     }
 
     /// Whether it or a part of it is such a node.

@@ -1,7 +1,8 @@
 //! Classification trees of real heaps: the stories of the papers, told by the programs themselves.
 
-use anthill_classify::{OVERALL, Step, Tree, TreeNode, TreeNodeId};
+use anthill_classify::{Context, OVERALL, Step, Tree, TreeNode, TreeNodeId};
 use anthill_graph::{Convention, gc_closure};
+use anthill_heap::{Quiet, Value};
 use anthill_session::Session;
 use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
 
@@ -234,5 +235,86 @@ fn strengths_of_what_is_not_kept() {
         let tree = session.classify(&group, &steps).unwrap();
         let expected = sample.count(&format!("{name} instances"));
         assert_eq!(at(&tree, &[strength]).objects, expected, "{name}");
+    }
+}
+
+/// What steps of one level say about every object: its keys, joined.
+fn said(session: &Session, by: &str) -> Vec<String> {
+    let graph = session.graph();
+    let dominators = &session.analysis().unwrap().dominators;
+    let context = Context::new(&graph, dominators, session.records(), &Quiet);
+    let levels = context.levels(&Step::parse_list(by).unwrap()).unwrap();
+    let level = &levels[0];
+    let objects = 0..session.state().len();
+    let keys = objects.map(|object| {
+        let label = level.label(object, session.state().class_id(object));
+        let paths = level.values.paths(label).iter();
+        let keys = paths.flat_map(|&path| level.values.keys_of(path));
+        let keys: Vec<&str> = keys.map(|key| level.values.key_text(key)).collect();
+        keys.join("|")
+    });
+    keys.collect()
+}
+
+#[test]
+fn expressions_read_the_fields_that_single_objects_show() {
+    let Some(folder) = anthill_testkit::corpus() else {
+        return skipped("fields", "there is no corpus beside the repository");
+    };
+    for dump in [
+        "small-g1.hprof.gz",
+        "small-nocoops.hprof.gz",
+        "shapes.hprof.gz",
+    ] {
+        let session = open(&folder.join(dump), Convention::DEFAULT).unwrap();
+        let state = session.state();
+        let records = session.records();
+        let object_field = |object, name| records.field_object(state, object, name);
+        let hashes = said(&session, "(field('hash'))");
+        let lengths = said(&session, "field('value').length");
+        let next_hashes = said(&session, "field('next').field('hash')");
+        let names = said(&session, "field('name').text");
+        let first = said(&session, "field('table')[0].address");
+        let mut seen = [0; 5];
+        for object in 0..state.len() {
+            let place = object as usize;
+            let mut check = |index: usize, found: &str, expected: Option<String>| {
+                seen[index] += u32::from(expected.is_some());
+                assert_eq!(
+                    found,
+                    expected.as_deref().unwrap_or("null"),
+                    "{object} {index}"
+                );
+            };
+            let hash = |object| match records.field(state, object, "hash")? {
+                Value::Int(hash) => Some(hash.to_string()),
+                other => panic!("{other:?}"),
+            };
+            let length = object_field(object, "value").and_then(|array| state.array_length(array));
+            let name = object_field(object, "name").and_then(|name| records.string(state, name));
+            let table = object_field(object, "table");
+            let entry =
+                table.and_then(
+                    |table| match records.elements(state, table, 0..1).first()? {
+                        Value::Object(address) => state.addresses.find(*address),
+                        _ => None,
+                    },
+                );
+            let entry = entry.map(|entry| state.addresses.address(entry).to_string());
+            let shown = |name: String| match name.as_str() {
+                "" => "(empty)".to_owned(),
+                _ => name,
+            };
+            check(0, &hashes[place], hash(object));
+            check(1, &lengths[place], length.map(|length| length.to_string()));
+            check(
+                2,
+                &next_hashes[place],
+                object_field(object, "next").and_then(hash),
+            );
+            check(3, &names[place], name.map(shown));
+            check(4, &first[place], entry);
+        }
+        assert!(seen.iter().all(|&count| count > 20), "{dump}: {seen:?}");
     }
 }
