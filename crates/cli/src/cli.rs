@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     classifiers, classify, completions, demo, dominators, histogram, man, object, objects, paths,
-    strings, summary, threads,
+    report, strings, summary, threads,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -22,7 +22,7 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 fine, 1 nothing was found, 2 bad usage or unusable input.
+Exit codes: 0 fine, 1 nothing or, with --fail-on, something was found, 2 bad usage or unusable input.
 Sizes in tables are 1024-based (1 KB = 1024 bytes); --json and --csv have plain bytes.";
 
 #[derive(Subcommand)]
@@ -39,6 +39,7 @@ pub enum Command {
 #[derive(Subcommand)]
 pub enum DumpCommand {
     Summary(summary::Arguments),
+    Report(report::Arguments),
     Histogram(histogram::Arguments),
     Classify(classify::Arguments),
     Dominators(dominators::Arguments),
@@ -72,6 +73,7 @@ impl DumpCommand {
     pub fn source(&self) -> &SourceArguments {
         match self {
             DumpCommand::Summary(arguments) => &arguments.source,
+            DumpCommand::Report(arguments) => &arguments.source,
             DumpCommand::Histogram(arguments) => &arguments.source,
             DumpCommand::Classify(arguments) => &arguments.source,
             DumpCommand::Dominators(arguments) => &arguments.source,
@@ -87,6 +89,7 @@ impl DumpCommand {
     fn check(&self) -> Result<(), Failure> {
         match self {
             DumpCommand::Classify(arguments) => arguments.steps().map(drop),
+            DumpCommand::Report(arguments) => arguments.check(),
             _ => Ok(()),
         }
     }
@@ -95,6 +98,7 @@ impl DumpCommand {
     pub fn show(&self, source: &Source) -> Result<(), Failure> {
         match self {
             DumpCommand::Summary(arguments) => summary::show(arguments, source),
+            DumpCommand::Report(arguments) => report::show(arguments, source),
             DumpCommand::Histogram(arguments) => histogram::show(arguments, source),
             DumpCommand::Classify(arguments) => classify::show(arguments, source),
             DumpCommand::Dominators(arguments) => dominators::show(arguments, source),

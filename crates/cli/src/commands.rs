@@ -10,6 +10,7 @@ pub mod man;
 pub mod object;
 pub mod objects;
 pub mod paths;
+pub mod report;
 pub mod strings;
 pub mod summary;
 pub mod threads;

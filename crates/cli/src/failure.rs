@@ -9,6 +9,8 @@ use anthill_session::Error;
 pub enum Failure {
     /// The question was fine, but the answer is empty.
     NothingFound(String),
+    /// Something was found that the user wants to fail on.
+    Findings(String),
     /// The input or the arguments cannot be used; the second line says what to do next.
     Unusable { reason: String, advice: String },
     /// The output could not be written.
@@ -34,7 +36,7 @@ impl Failure {
                 say(&format!("the output could not be written: {error}"));
                 ExitCode::from(2)
             }
-            Failure::NothingFound(what) => {
+            Failure::NothingFound(what) | Failure::Findings(what) => {
                 say(&what);
                 ExitCode::from(1)
             }

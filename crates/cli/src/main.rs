@@ -7,6 +7,7 @@ mod failure;
 mod names;
 mod output;
 mod progress;
+mod report;
 mod source;
 
 use std::process::ExitCode;

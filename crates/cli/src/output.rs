@@ -7,16 +7,18 @@ pub mod table;
 pub mod tree;
 pub mod units;
 
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anstyle::Style;
+use unicode_width::UnicodeWidthStr;
 
 pub const BOLD: Style = Style::new().bold();
 pub const DIM: Style = Style::new().dimmed();
 
-/// Standard output, buffered, with what is known of who reads it.
+/// Standard output or a file, buffered, with what is known of who reads it.
 pub struct Out {
-    writer: BufWriter<io::Stdout>,
+    writer: Box<dyn Write>,
     /// Columns of the terminal; none if it is no terminal, and then nothing is cut.
     pub width: Option<usize>,
     colors: bool,
@@ -30,9 +32,17 @@ impl Out {
         let plain = set("NO_COLOR").is_some() || set("TERM").is_some_and(|term| term == "dumb");
         let width = terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0.into());
         Out {
-            writer: BufWriter::with_capacity(1 << 16, stdout),
+            writer: Box::new(BufWriter::with_capacity(1 << 16, stdout)),
             width: width.filter(|_| terminal),
             colors: terminal && !plain,
+        }
+    }
+
+    pub fn to(file: File) -> Self {
+        Out {
+            writer: Box::new(BufWriter::new(file)),
+            width: None,
+            colors: false,
         }
     }
 
@@ -48,6 +58,20 @@ impl Out {
     pub fn heading(&mut self, text: &str) -> io::Result<()> {
         let text = self.styled(BOLD, text);
         self.line(text)
+    }
+
+    /// A paragraph, broken where the terminal ends; further lines are indented.
+    pub fn wrapped(&mut self, text: &str, indent: usize) -> io::Result<()> {
+        let width = self.width.unwrap_or(100).clamp(40, 120);
+        let mut line = String::new();
+        for word in text.split_inclusive(' ') {
+            if !line.is_empty() && line.width() + word.trim_end().width() > width {
+                self.line(line.trim_end())?;
+                line = " ".repeat(indent);
+            }
+            line += word;
+        }
+        self.line(line.trim_end())
     }
 
     /// A line that explains what was shown.

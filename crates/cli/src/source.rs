@@ -1,6 +1,7 @@
 //! The heap dump a command works on: the options all of these commands share, how their numbers
 //! are read, and the session they open.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use anthill_graph::Convention;
@@ -180,6 +181,12 @@ impl Source {
     pub fn out(&self) -> Out {
         self.bar.clear();
         Out::stdout()
+    }
+
+    /// A file instead, for when the work is done.
+    pub fn out_to(&self, file: File) -> Out {
+        self.bar.clear();
+        Out::to(file)
     }
 
     /// How bytes are counted, in words.

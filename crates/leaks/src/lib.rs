@@ -9,4 +9,4 @@ mod roles;
 mod suspects;
 
 pub use roles::Roles;
-pub use suspects::{Input, Severity, Subject, Suspect, Suspects, Thresholds, suspects};
+pub use suspects::{Input, KeptClass, Severity, Subject, Suspect, Suspects, Thresholds, suspects};

@@ -12,9 +12,11 @@ mod labels;
 mod merged_paths;
 mod object_paths;
 mod referrers;
+mod report;
 mod strings;
 mod suspects;
 mod threads;
+mod ways;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -32,7 +34,9 @@ pub use labels::{Label, edge_kind, frame_name, primitive, quoted};
 pub use merged_paths::{Branch, BranchClass, MergedPaths, RootsByObject};
 pub use object_paths::ObjectPaths;
 pub use referrers::Referrer;
+pub use report::{Report, ReportedSuspect};
 pub use threads::{Kept, Local, ThreadStack};
+pub use ways::{PATH_ENDS, PathStep, Way};
 
 /// Objects from which a heap is mapped instead of held in memory.
 const LARGE: u32 = 1 << 20;

@@ -5,7 +5,8 @@ use std::io::Write;
 use anthill_graph::{Convention, Graph, NodeId};
 use anthill_heap::{ClassId, ObjectId, Root, RootKind, RootOrigin, Strength};
 use anthill_session::{
-    Analysis, Branch, BranchClass, MergedPaths, RootsByObject, Session, edge_kind, frame_name,
+    Analysis, Branch, BranchClass, MergedPaths, PATH_ENDS, PathStep, RootsByObject, Session,
+    frame_name,
 };
 use clap::Args;
 use serde::Serialize;
@@ -90,9 +91,6 @@ struct ObjectPath {
     steps: Vec<Step>,
 }
 
-/// Objects that are shown at each end of a very long path.
-const ENDS: usize = 15;
-
 #[derive(Serialize)]
 struct Step {
     /// How the object before holds this one; the first step has none.
@@ -151,7 +149,7 @@ impl ObjectPaths {
                     ObjectPath {
                         roots: of_root.map(|root| RootName::new(source, root)).collect(),
                         length: path.len(),
-                        skipped: path.len().saturating_sub(2 * ENDS),
+                        skipped: path.len().saturating_sub(2 * PATH_ENDS),
                         steps: steps(source, analysis, &graph, path),
                     }
                 })
@@ -171,7 +169,7 @@ impl ObjectPaths {
             out.line(format!("GC root: {}", roots.join(", ")))?;
             let mut table = Table::new([("", Align::Right), ("", Align::Left)]);
             for (depth, step) in path.steps.iter().enumerate() {
-                if path.skipped > 0 && depth == ENDS {
+                if path.skipped > 0 && depth == PATH_ENDS {
                     let more = counted(path.skipped as u64, "more object", "more objects");
                     table.row([String::new(), format!("{}… {more} …", "   ".repeat(depth))]);
                 }
@@ -196,19 +194,12 @@ impl ObjectPaths {
 /// The objects of a path with how each is held, without the middle of a very long one.
 fn steps(source: &Source, analysis: &Analysis, graph: &Graph, path: &[NodeId]) -> Vec<Step> {
     let session = &source.session;
-    let step = |index: usize| {
-        let before = index.checked_sub(1).map(|before| path[before]);
-        Step {
-            via: before.and_then(|before| {
-                let kind = edge_kind(graph, before, path[index])?;
-                Some(session.edge_name(before, path[index], kind))
-            }),
-            object: ObjectName::new(session, analysis, path[index]),
-        }
+    let (steps, _) = session.path_steps(graph, path);
+    let step = |step: PathStep| Step {
+        via: step.via,
+        object: ObjectName::new(session, analysis, step.node),
     };
-    let head = path.len().min(ENDS);
-    let tail = path.len().saturating_sub(ENDS).max(head);
-    (0..head).chain(tail..path.len()).map(step).collect()
+    steps.into_iter().map(step).collect()
 }
 
 /// The merged paths to the objects of some classes.
@@ -521,10 +512,10 @@ impl View<'_> {
             None => 0,
         };
         let mut skipped = 0;
-        if straight == ENDS {
+        if straight == PATH_ENDS {
             let down = |&index: &usize| self.only_next(index);
             let rest = std::iter::successors(below.first().copied(), down);
-            skipped = rest.count().saturating_sub(ENDS);
+            skipped = rest.count().saturating_sub(PATH_ENDS);
             for _ in 0..skipped {
                 below = &self.merged.branches[below[0]].children;
             }

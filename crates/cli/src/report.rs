@@ -1,0 +1,10 @@
+//! The report as a document: everything named and in words, ready to be written as text, Markdown,
+//! HTML or JSON.
+
+mod document;
+pub mod html;
+pub mod markdown;
+pub mod text;
+mod treemap;
+
+pub use document::{Document, Redaction};

@@ -1,0 +1,195 @@
+//! The report as one HTML file: no script, nothing from elsewhere, fit for a phone and for paper.
+
+use std::fmt::Write;
+
+use anthill_leaks::Severity;
+
+use super::document::{Document, Owner, SuspectText};
+use super::treemap;
+use crate::output::units::{bytes, count, counted, share};
+
+const STYLE: &str = include_str!("report.css");
+
+pub fn page(document: &Document) -> String {
+    let file = escaped(&document.file);
+    let mut out = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>Leak suspects in {file}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <header>\n<h1>Leak suspects</h1>\n<p class=\"file\">{file}</p>\n</header>\n<main>\n"
+    );
+    add_headline(&mut out, document);
+    if document.suspects.is_empty() {
+        out += "<p class=\"fine\">Nothing keeps a suspicious share of the heap alive.</p>\n";
+    }
+    for (number, suspect) in (1..).zip(&document.suspects) {
+        add_suspect(&mut out, document, number, suspect);
+    }
+    add_context(&mut out, document);
+    out += "<section>\n<h2>What retains the heap</h2>\n\
+            <p class=\"note\">Areas are bytes that would be freed with an object; inner tiles are below outer ones in the dominator tree.</p>\n";
+    out += &treemap::svg(&document.treemap, document.reachable);
+    out += "</section>\n";
+    add_classes(&mut out, document);
+    let _ = write!(
+        out,
+        "</main>\n<footer>Anthill {}. {}. All shares are of the reachable heap; retained sizes are exact.</footer>\n</body>\n</html>\n",
+        env!("CARGO_PKG_VERSION"),
+        escaped(&document.convention)
+    );
+    out
+}
+
+fn add_headline(out: &mut String, document: &Document) {
+    let figure = |name: &str, value: String| {
+        format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(&value))
+    };
+    *out += "<dl class=\"figures\">\n";
+    *out += &figure("reachable", bytes(document.reachable));
+    *out += &figure("objects", count(document.objects));
+    *out += &figure("unreachable", bytes(document.unreachable));
+    *out += &figure("suspects", document.suspects.len().to_string());
+    *out += "</dl>\n";
+    for missing in &document.missing {
+        let _ = writeln!(
+            out,
+            "<p class=\"missing\">Missing in the file: {}</p>",
+            escaped(missing)
+        );
+    }
+}
+
+fn add_suspect(out: &mut String, document: &Document, number: usize, suspect: &SuspectText) {
+    let (severity, class) = match suspect.severity {
+        Severity::High => ("HIGH", "high"),
+        Severity::Medium => ("MEDIUM", "medium"),
+    };
+    let _ = write!(
+        out,
+        "<article class=\"suspect {class}\">\n<h2><span class=\"badge\">{severity}</span> {number}. {} <small>{}</small></h2>\n\
+         <div class=\"bar\"><i style=\"width:{:.1}%\"></i></div>\n<p class=\"sentence\">{}</p>\n",
+        bytes(suspect.retained),
+        share(suspect.retained, document.reachable),
+        suspect.share.clamp(0.0, 100.0),
+        escaped(&suspect.sentence)
+    );
+    for owner in &suspect.owners {
+        add_owner(out, owner, document, suspect.owners.len() <= 2);
+    }
+    let all = counted(suspect.retained_objects, "object", "objects");
+    let _ = write!(
+        out,
+        "<details open>\n<summary>What it keeps alive: {all}</summary>\n<table>\n\
+         <tr><th>class</th><th class=\"n\">objects</th><th class=\"n\">shallow</th><th></th></tr>\n"
+    );
+    for content in &suspect.contents {
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"name\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"cell\">{}</td></tr>",
+            escaped(&content.class),
+            count(content.objects),
+            bytes(content.shallow),
+            bar(content.shallow, suspect.retained)
+        );
+    }
+    let _ = write!(
+        out,
+        "</table>\n</details>\n<p>{}</p>\n<p class=\"note\">Look closer: <code>{}</code></p>\n\
+         <p class=\"note\">Fingerprint <code>{}</code></p>\n</article>\n",
+        escaped(suspect.advice.fix),
+        escaped(&suspect.advice.verify),
+        suspect.fingerprint
+    );
+}
+
+fn add_owner(out: &mut String, owner: &Owner, document: &Document, open: bool) {
+    let _ = write!(
+        out,
+        "<details{}>\n<summary><code>{}</code> alone retains {} ({}), held by <b>{}</b></summary>\n<ol class=\"path\">\n<li class=\"root\">GC root: {}</li>\n",
+        if open { " open" } else { "" },
+        escaped(&owner.object.label),
+        bytes(owner.object.retained),
+        share(owner.object.retained, document.reachable),
+        escaped(&owner.held_by),
+        escaped(&owner.root)
+    );
+    for (index, step) in owner.path.iter().enumerate() {
+        if owner.skipped > 0 && index == owner.path.len() / 2 {
+            let more = counted(owner.skipped as u64, "more object", "more objects");
+            let _ = writeln!(out, "<li>… {more} …</li>");
+        }
+        let via = step.via.as_ref().map_or(String::new(), |via| {
+            format!("<span class=\"via\">{}</span> → ", escaped(via))
+        });
+        let _ = writeln!(
+            out,
+            "<li>{via}<code>{}</code></li>",
+            escaped(&step.object.label)
+        );
+    }
+    out.push_str("</ol>\n");
+    if let Some(thread) = &owner.thread {
+        let name = thread.name.as_deref().unwrap_or("without a name");
+        let _ = write!(out, "<p>Thread <b>{}</b></p>\n<pre>", escaped(name));
+        for frame in &thread.frames {
+            let _ = writeln!(out, "at {}", escaped(frame));
+        }
+        out.push_str("</pre>\n");
+    }
+    out.push_str("</details>\n");
+}
+
+fn add_context(out: &mut String, document: &Document) {
+    if document.context.is_empty() {
+        return;
+    }
+    *out += "<section>\n<h2>Around the suspects</h2>\n<p class=\"note\">These retain much only because the suspects are below them.</p>\n<ul>\n";
+    for named in &document.context {
+        let _ = writeln!(
+            out,
+            "<li><code>{}</code> {}</li>",
+            escaped(&named.label),
+            share(named.retained, document.reachable)
+        );
+    }
+    *out += "</ul>\n</section>\n";
+}
+
+fn add_classes(out: &mut String, document: &Document) {
+    *out += "<section>\n<h2>Largest classes</h2>\n<table>\n<tr><th>class</th><th class=\"n\">objects</th><th class=\"n\">shallow</th><th class=\"n\">retained</th><th></th></tr>\n";
+    for row in &document.classes {
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"name\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"cell\">{}</td></tr>",
+            escaped(&row.class),
+            count(row.objects),
+            bytes(row.shallow),
+            bytes(row.retained),
+            bar(row.shallow, document.shallow)
+        );
+    }
+    *out += "</table>\n</section>\n";
+}
+
+fn bar(part: u64, whole: u64) -> String {
+    let width = part as f64 * 100.0 / whole.max(1) as f64;
+    format!(
+        "<div class=\"bar\"><i style=\"width:{:.1}%\"></i></div>",
+        width.clamp(0.0, 100.0)
+    )
+}
+
+/// Text whose special characters show as themselves.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            char => out.push(char),
+        }
+    }
+    out
+}

@@ -1,0 +1,131 @@
+//! The report in Markdown, for tickets and pull requests.
+
+use std::fmt::Write;
+
+use anthill_leaks::Severity;
+
+use super::document::{Document, Owner, SuspectText};
+use crate::output::units::{bytes, count, share};
+
+pub fn text(document: &Document) -> String {
+    let mut out = format!("# Leak suspects in {}\n\n", escaped(&document.file));
+    let _ = writeln!(
+        out,
+        "{} objects with {}, {} reachable; {}.\n",
+        count(document.objects),
+        bytes(document.shallow),
+        bytes(document.reachable),
+        document.convention
+    );
+    for missing in &document.missing {
+        let _ = writeln!(out, "> missing: {}\n", escaped(missing));
+    }
+    if document.suspects.is_empty() {
+        out += "Nothing keeps a suspicious share of the heap alive.\n";
+    }
+    for (number, suspect) in (1..).zip(&document.suspects) {
+        add_suspect(&mut out, document, number, suspect);
+    }
+    if !document.context.is_empty() {
+        out += "## Around them\n\nThese retain much only because the suspects are below them.\n\n";
+        for named in &document.context {
+            let retained = share(named.retained, document.reachable);
+            let _ = writeln!(out, "- {} ({retained})", code(&named.label));
+        }
+        out.push('\n');
+    }
+    out += "## Largest classes\n\n| class | objects | shallow | retained |\n| --- | ---: | ---: | ---: |\n";
+    for row in &document.classes {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} |",
+            code(&row.class),
+            count(row.objects),
+            bytes(row.shallow),
+            bytes(row.retained)
+        );
+    }
+    out
+}
+
+fn add_suspect(out: &mut String, document: &Document, number: usize, suspect: &SuspectText) {
+    let severity = match suspect.severity {
+        Severity::High => "HIGH",
+        Severity::Medium => "MEDIUM",
+    };
+    let _ = writeln!(
+        out,
+        "## {number}. {severity}: {} ({})\n\n{}\n",
+        bytes(suspect.retained),
+        share(suspect.retained, document.reachable),
+        escaped(&suspect.sentence)
+    );
+    for owner in &suspect.owners {
+        add_owner(out, owner);
+    }
+    out.push_str("| what it keeps alive | objects | shallow |\n| --- | ---: | ---: |\n");
+    for content in &suspect.contents {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} |",
+            code(&content.class),
+            count(content.objects),
+            bytes(content.shallow)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n{}\n\nLook closer: {}\n\nFingerprint: `{}`\n",
+        suspect.advice.fix,
+        code(&suspect.advice.verify),
+        suspect.fingerprint
+    );
+}
+
+fn add_owner(out: &mut String, owner: &Owner) {
+    let _ = writeln!(
+        out,
+        "{} ({}), held by {}\n\n```\nGC root: {}",
+        code(&owner.object.label),
+        bytes(owner.object.retained),
+        code(&owner.held_by),
+        owner.root
+    );
+    for (index, step) in owner.path.iter().enumerate() {
+        if owner.skipped > 0 && index == owner.path.len() / 2 {
+            let _ = writeln!(out, "  … {} more …", count(owner.skipped as u64));
+        }
+        let via = step
+            .via
+            .as_ref()
+            .map_or(String::new(), |via| format!("└─ {via} → "));
+        let _ = writeln!(out, "  {via}{}", step.object.label);
+    }
+    if let Some(thread) = &owner.thread {
+        let _ = writeln!(
+            out,
+            "thread {}",
+            thread.name.as_deref().unwrap_or("without a name")
+        );
+        for frame in &thread.frames {
+            let _ = writeln!(out, "  at {frame}");
+        }
+    }
+    out.push_str("```\n\n");
+}
+
+fn code(text: &str) -> String {
+    format!("`{}`", text.replace('`', "'").replace('|', "\\|"))
+}
+
+/// Text whose special characters show as themselves.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for char in text.chars() {
+        if "\\`*_[]<>#|".contains(char) {
+            out.push('\\');
+        }
+        out.push(char);
+    }
+    out
+}

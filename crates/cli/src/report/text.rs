@@ -1,0 +1,108 @@
+//! The report on a terminal.
+
+use std::io;
+
+use anthill_leaks::Severity;
+
+use super::document::{Document, Owner, SuspectText};
+use crate::output::table::{Align, Table};
+use crate::output::units::{bytes, count, counted, share};
+use crate::output::{BOLD, Out};
+
+pub fn write(document: &Document, out: &mut Out) -> io::Result<()> {
+    out.heading(&format!("Leak suspects in {}", document.file))?;
+    out.line(format!(
+        "{}, {} of them reachable; {}",
+        counted(document.objects, "object", "objects") + " with " + &bytes(document.shallow),
+        bytes(document.reachable),
+        document.convention
+    ))?;
+    for missing in &document.missing {
+        out.remark(&format!("missing: {missing}"))?;
+    }
+    if document.suspects.is_empty() {
+        out.blank()?;
+        out.line("Nothing keeps a suspicious share of the heap alive.")?;
+    }
+    for (number, suspect) in (1..).zip(&document.suspects) {
+        out.blank()?;
+        write_suspect(document, number, suspect, out)?;
+    }
+    if !document.context.is_empty() {
+        out.blank()?;
+        out.remark("Not suspects, only around them:")?;
+        for named in &document.context {
+            let retained = share(named.retained, document.reachable);
+            out.remark(&format!("  {} retains {retained}", named.label))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_suspect(
+    document: &Document,
+    number: usize,
+    suspect: &SuspectText,
+    out: &mut Out,
+) -> io::Result<()> {
+    let severity = match suspect.severity {
+        Severity::High => "HIGH",
+        Severity::Medium => "MEDIUM",
+    };
+    let heading = format!("{number}. {severity}");
+    let heading = out.styled(BOLD, &heading);
+    out.wrapped(&format!("{heading}  {}", suspect.sentence), 3)?;
+    for owner in &suspect.owners {
+        out.blank()?;
+        write_owner(owner, out)?;
+    }
+    out.blank()?;
+    let mut table = Table::new([
+        ("shallow", Align::Right),
+        ("share", Align::Right),
+        ("objects", Align::Right),
+        ("what it keeps alive", Align::Left),
+    ]);
+    for content in &suspect.contents {
+        table.row([
+            bytes(content.shallow),
+            share(content.shallow, document.reachable),
+            count(content.objects),
+            content.class.clone(),
+        ]);
+    }
+    table.print(out)?;
+    out.blank()?;
+    out.wrapped(&format!("   {}", suspect.advice.fix), 3)?;
+    out.line(format!("   Look closer: {}", suspect.advice.verify))?;
+    out.remark(&format!("   fingerprint {}", suspect.fingerprint))
+}
+
+fn write_owner(owner: &Owner, out: &mut Out) -> io::Result<()> {
+    out.line(format!(
+        "   {} ({})",
+        owner.object.label,
+        bytes(owner.object.retained)
+    ))?;
+    out.line(format!("     held by {}", owner.held_by))?;
+    out.remark(&format!("     GC root: {}", owner.root))?;
+    for (index, step) in owner.path.iter().enumerate() {
+        if owner.skipped > 0 && index == owner.path.len() / 2 {
+            let more = counted(owner.skipped as u64, "more object", "more objects");
+            out.remark(&format!("       … {more} …"))?;
+        }
+        let via = step
+            .via
+            .as_ref()
+            .map_or(String::new(), |via| format!("└─ {via} → "));
+        out.remark(&format!("       {via}{}", step.object.label))?;
+    }
+    if let Some(thread) = &owner.thread {
+        let name = thread.name.as_deref().unwrap_or("without a name");
+        out.remark(&format!("     thread {name}"))?;
+        for frame in &thread.frames {
+            out.remark(&format!("       at {frame}"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! The report: the suspects of a heap with all that is to be told of each, and the figures around
+//! them. What it says is the same for every face; how it is said is theirs.
+
+use anthill_graph::{Graph, NodeId, Paths, gc_closure_among};
+use anthill_heap::{BitSet, ClassId};
+use anthill_leaks::{KeptClass, Severity, Subject, Suspect, Thresholds};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::ways::Way;
+use crate::{Error, RootsByObject, Session};
+
+/// Classes that are listed of what a suspect keeps alive.
+const CONTENTS: usize = 8;
+
+pub struct Report {
+    /// Those that retain most first.
+    pub suspects: Vec<ReportedSuspect>,
+    /// Objects that retain much because the suspects are below them, outermost first.
+    pub context: Vec<NodeId>,
+    pub thresholds: Thresholds,
+}
+
+pub struct ReportedSuspect {
+    pub subject: Subject,
+    pub severity: Severity,
+    pub retained: u64,
+    pub retained_objects: u64,
+    /// The object below which memory fans out.
+    pub accumulation: Option<NodeId>,
+    pub kept: Option<KeptClass>,
+    /// A shortest path to each owner; for a class, to one of its objects.
+    pub ways: Vec<(NodeId, Way)>,
+    /// What it keeps alive, by class: objects and shallow bytes, most bytes first.
+    pub contents: Vec<(ClassId, u64, u64)>,
+    /// Names the leak, the same in every run of the program.
+    pub fingerprint: String,
+}
+
+impl Session {
+    pub fn report(&self, thresholds: &Thresholds) -> Result<Report, Error> {
+        let found = self.suspects(thresholds)?;
+        let graph = self.graph();
+        let owners: Vec<Vec<NodeId>> = found
+            .suspects
+            .iter()
+            .map(|suspect| self.owners(suspect))
+            .collect();
+        let paths = Paths::search(&graph, &owners.concat(), self.progress())?;
+        let roots = RootsByObject::new(self);
+        let mut suspects = Vec::new();
+        for (suspect, owners) in found.suspects.into_iter().zip(owners) {
+            self.progress().check()?;
+            let way = |&owner: &NodeId| {
+                let path = paths.to(owner)?;
+                Some((owner, self.way(&graph, &roots, &path)))
+            };
+            let ways = owners.iter().filter_map(way).collect();
+            suspects.push(self.reported(&graph, suspect, ways)?);
+        }
+        Ok(Report {
+            suspects,
+            context: found.context,
+            thresholds: *thresholds,
+        })
+    }
+
+    /// The objects to which paths are shown.
+    fn owners(&self, suspect: &Suspect) -> Vec<NodeId> {
+        match &suspect.subject {
+            Subject::Loader(node) | Subject::Object(node) => vec![*node],
+            Subject::Owners(owners) => owners.clone(),
+            Subject::Class(class) => {
+                let Ok(analysis) = self.analysis() else {
+                    return Vec::new();
+                };
+                let largest = self
+                    .objects_of_class(*class)
+                    .max_by_key(|&object| analysis.dominators.retained(object));
+                largest.into_iter().collect()
+            }
+        }
+    }
+
+    fn objects_of_class(&self, class: ClassId) -> impl Iterator<Item = NodeId> + '_ {
+        let classes: &[ClassId] = &self.state().columns.classes;
+        (0..)
+            .zip(classes)
+            .filter(move |&(_, &of)| of == class)
+            .map(|(object, _)| object)
+    }
+
+    fn reported(
+        &self,
+        graph: &Graph,
+        suspect: Suspect,
+        ways: Vec<(NodeId, Way)>,
+    ) -> Result<ReportedSuspect, Error> {
+        let dominators = &self.analysis()?.dominators;
+        let closure = match &suspect.subject {
+            Subject::Loader(node) | Subject::Object(node) => dominators.dominated_by(&[*node]),
+            Subject::Owners(owners) => gc_closure_among(graph, dominators.reachable(), owners),
+            Subject::Class(class) => {
+                let objects: Vec<NodeId> = self.objects_of_class(*class).collect();
+                gc_closure_among(graph, dominators.reachable(), &objects)
+            }
+        };
+        Ok(ReportedSuspect {
+            retained_objects: closure.count() as u64,
+            contents: self.contents(graph, &closure),
+            fingerprint: self.fingerprint(&suspect, &ways),
+            subject: suspect.subject,
+            severity: suspect.severity,
+            retained: suspect.retained,
+            accumulation: suspect.accumulation,
+            kept: suspect.kept,
+            ways,
+        })
+    }
+
+    fn contents(&self, graph: &Graph, closure: &BitSet) -> Vec<(ClassId, u64, u64)> {
+        let mut contents: Vec<(ClassId, u64, u64)> = (0..self.state().classes().len() as ClassId)
+            .map(|class| (class, 0, 0))
+            .collect();
+        for node in closure.iter().filter(|&node| node < self.state().len()) {
+            let (_, objects, bytes) = &mut contents[self.state().class_id(node) as usize];
+            *objects += 1;
+            *bytes += graph.size(node);
+        }
+        contents.sort_by_key(|&(class, _, bytes)| (std::cmp::Reverse(bytes), class));
+        contents.truncate(CONTENTS);
+        contents.retain(|&(_, objects, _)| objects > 0);
+        contents
+    }
+
+    /// Made from names only: no addresses, sizes or indices.
+    fn fingerprint(&self, suspect: &Suspect, ways: &[(NodeId, Way)]) -> String {
+        let state = self.state();
+        let mut words: Vec<String> = ways
+            .iter()
+            .map(|(owner, way)| {
+                let place: String = way.short.chars().filter(|c| !c.is_ascii_digit()).collect();
+                let class = (*owner < state.len()).then(|| state.class(*owner).name.as_str());
+                format!("{} {place}", class.unwrap_or_default())
+            })
+            .collect();
+        words.sort_unstable();
+        let class = match suspect.subject {
+            Subject::Class(class) => Some(class),
+            _ => suspect.kept.map(|kept| kept.class),
+        };
+        words.extend(class.map(|class| state.classes()[class as usize].name.clone()));
+        format!("{:016x}", xxh3_64(words.join("\n").as_bytes()))
+    }
+}

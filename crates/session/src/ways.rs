@@ -1,0 +1,95 @@
+//! Paths as people read them: what holds what by which field, and the short form of it.
+
+use anthill_graph::{Graph, NodeId, RootPath};
+
+use crate::labels::edge_kind;
+use crate::{RootsByObject, Session};
+
+/// Objects at either end of a long path that are shown.
+pub const PATH_ENDS: usize = 15;
+
+/// One object of a path and how the one before holds it.
+#[derive(Clone, Debug)]
+pub struct PathStep {
+    pub node: NodeId,
+    pub via: Option<String>,
+}
+
+/// A path from a root to an object.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// What the path starts with, in words.
+    pub root: String,
+    /// The thread it starts in: index into [`anthill_heap::Tables::threads`].
+    pub thread: Option<u32>,
+    pub steps: Vec<PathStep>,
+    /// How many objects were left out in the middle.
+    pub skipped: usize,
+    /// Where the path starts for a person, and how it goes on: `static field Registry.all → [3]`.
+    pub short: String,
+}
+
+impl Session {
+    /// The objects of a path with how each is held, without the middle of a very long one; and how
+    /// many that left out.
+    pub fn path_steps(&self, graph: &Graph, path: &[NodeId]) -> (Vec<PathStep>, usize) {
+        let step = |index: usize| PathStep {
+            node: path[index],
+            via: index
+                .checked_sub(1)
+                .and_then(|before| self.via(graph, path[before], path[index])),
+        };
+        let head = path.len().min(PATH_ENDS);
+        let tail = path.len().saturating_sub(PATH_ENDS).max(head);
+        let steps = (0..head).chain(tail..path.len()).map(step).collect();
+        (steps, tail - head)
+    }
+
+    fn via(&self, graph: &Graph, from: NodeId, to: NodeId) -> Option<String> {
+        edge_kind(graph, from, to).map(|kind| self.edge_name(from, to, kind))
+    }
+
+    pub fn way(&self, graph: &Graph, roots: &RootsByObject, path: &RootPath) -> Way {
+        let (steps, skipped) = self.path_steps(graph, path);
+        let root = roots.of(path[0]).first();
+        Way {
+            root: roots.name(path[0]),
+            thread: root.and_then(|root| root.thread),
+            short: self.short(graph, roots, path),
+            steps,
+            skipped,
+        }
+    }
+
+    /// From the last class object on, or from the root if there is none.
+    fn short(&self, graph: &Graph, roots: &RootsByObject, path: &[NodeId]) -> String {
+        const SHOWN: usize = 6;
+        let class = |&node: &NodeId| {
+            let mirrored = (node < self.state().len()).then(|| self.state().mirrored(node));
+            let class = mirrored.flatten()?;
+            Some(self.state().classes()[class as usize].name.as_str())
+        };
+        let last = path.len() - 1;
+        let start = (0..last).rev().find(|&index| class(&path[index]).is_some());
+        let name = |index: usize| {
+            let via = self.via(graph, path[index - 1], path[index]);
+            via.unwrap_or_default()
+        };
+        let (mut short, from) = match start {
+            Some(index) => {
+                let class = class(&path[index]).unwrap_or_default();
+                let field = name(index + 1);
+                let field = field.strip_prefix("static ").unwrap_or(&field);
+                (format!("static field {class}.{field}"), index + 2)
+            }
+            None => (roots.name(path[0]), 1),
+        };
+        let rest = from..path.len();
+        if rest.len() > SHOWN {
+            short += &format!(" → … {} more", rest.len());
+        } else {
+            rest.for_each(|index| short += &format!(" → {}", name(index)));
+        }
+        short
+    }
+}
