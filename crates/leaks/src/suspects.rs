@@ -150,7 +150,7 @@ impl Finder<'_> {
         while let Some(start) = starts.pop() {
             let found = self.large.below(start, pass_through);
             let below = match found.way.last() {
-                Some(&last) if last == found.at => self.large.children(last),
+                Some(&last) if last == found.at => self.outside_of_structure(last),
                 _ => Vec::new(),
             };
             let retained_below: u64 = below.iter().map(|&node| self.retained(node)).sum();
@@ -166,6 +166,29 @@ impl Finder<'_> {
             starts.extend(below.iter().rev());
         }
         places
+    }
+
+    /// The nearest large objects below a node that do not belong to the structure it is part of, such
+    /// as a search tree, whose nodes are all large near its top.
+    fn outside_of_structure(&self, node: NodeId) -> Vec<NodeId> {
+        let state = self.input.graph.state;
+        let class = |node: NodeId| (node < state.len()).then(|| state.class_id(node));
+        let structure = self.roles.recognisable(node);
+        let is_part = |child: NodeId| {
+            class(child) == class(node)
+                || structure != child && self.roles.recognisable(child) == structure
+        };
+        let mut outside = Vec::new();
+        let mut work = self.large.children(node);
+        while let Some(child) = work.pop() {
+            if is_part(child) {
+                work.extend(self.large.children(child));
+            } else {
+                outside.push(child);
+            }
+        }
+        outside.sort_by_key(|&child| std::cmp::Reverse(self.retained(child)));
+        outside
     }
 
     fn retained(&self, node: NodeId) -> u64 {
@@ -212,6 +235,12 @@ impl Finder<'_> {
             .partition(|place| place.explained || self.is_own(place.at));
         let mut single: Vec<Suspect> = single.iter().map(|place| self.of_place(place)).collect();
         single.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained));
+        let mut named = Vec::new();
+        single.retain(|suspect| {
+            let new = !named.contains(&suspect.subject);
+            named.push(suspect.subject.clone());
+            new
+        });
         single.truncate(self.thresholds.most);
         suspects.extend(single);
         suspects.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained));

@@ -12,7 +12,7 @@ const HEIGHT: f64 = 460.0;
 const SMALLEST: f64 = 3.0;
 const LABEL_HEIGHT: f64 = 17.0;
 /// Average width of a character of a label.
-const CHARACTER: f64 = 6.6;
+const CHARACTER: f64 = 7.4;
 const COLOURS: usize = 6;
 
 #[derive(Clone, Copy)]
