@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anthill_graph::{Convention, DepthFirst, Dominators, Graph, NodeId};
-use anthill_heap::{Column, HeapBuilder, HeapState, Quiet, StaticField, Strength, Value};
+use anthill_heap::{BitSet, Column, HeapBuilder, HeapState, Quiet, StaticField, Strength, Value};
 use anthill_hprof::Records;
 
 use crate::{Classified, Context, Step};
@@ -325,6 +325,51 @@ fn indirect_roots_are_those_that_reach_an_object() {
                 assert!(first[object].is_subset(wanted), "{options}, seed {seed}");
                 assert_eq!(first[object].len(), wanted.len().min(1));
             }
+        }
+    });
+}
+
+#[test]
+fn roots_reach_what_a_search_from_them_meets() {
+    on_random_heaps(|context, seed| {
+        let graph = context.graph;
+        let state = graph.state;
+        let mut random = Random::new(seed + 1);
+        let mut group = BitSet::new(state.len() as usize);
+        (0..1 + random.below(3))
+            .for_each(|_| group.insert(random.below(state.len() as usize) as u32));
+        for any_strength in [false, true] {
+            let edges = |node: NodeId| {
+                let is_object = node < state.len();
+                let class_object = is_object && state.mirrored(node).is_some();
+                let statics = if class_object {
+                    state.references(node).len()
+                } else {
+                    0
+                };
+                let mut to: Vec<NodeId> = graph.referenced(node).skip(statics).collect();
+                if any_strength && is_object {
+                    to.extend(state.referent(node).map(|(referent, _)| referent));
+                }
+                to
+            };
+            let reaches = |object: &NodeId| {
+                let reached = reach([*object], None, edges);
+                reached
+                    .range(..state.len())
+                    .any(|&node| group.contains(node))
+            };
+            let objects: BTreeSet<NodeId> = roots(context).iter().map(|root| root.1).collect();
+            let live = objects
+                .into_iter()
+                .filter(|&object| context.dominators.is_reachable(object));
+            let expected: BTreeSet<NodeId> = live.filter(reaches).collect();
+            let found = context.roots_reaching(&group, any_strength).unwrap();
+            assert_eq!(
+                found.iter().collect::<BTreeSet<_>>(),
+                expected,
+                "seed {seed}"
+            );
         }
     });
 }

@@ -84,9 +84,14 @@ impl Definitions {
     /// A condition as a step.
     pub fn filter(&self, text: &str) -> Result<Step, Mistake> {
         let mut parser = Parser::new(text);
-        let condition = self.written(Role::Filter, &mut parser)?;
+        let condition = self.condition(&mut parser)?;
         parser.end()?;
-        Ok(Step::Where(condition))
+        Ok(condition)
+    }
+
+    /// The condition that comes next, as a step.
+    pub fn condition(&self, parser: &mut Parser) -> Result<Step, Mistake> {
+        self.written(Role::Filter, parser).map(Step::Where)
     }
 
     fn step(&self, parser: &mut Parser) -> Result<Step, Mistake> {

@@ -126,6 +126,35 @@ impl Tree {
         &self.nodes[node as usize]
     }
 
+    /// The node whose keys from the top, joined by ` > `, are this text, with or without the first
+    /// one, "Overall"; or the last node on the way there and the rest that it has no child for.
+    pub fn find<'p>(&self, path: &'p str) -> Result<TreeNodeId, (TreeNodeId, &'p str)> {
+        const JOINT: &str = " > ";
+        let first = self.nodes[OVERALL as usize].key.as_str();
+        let (mut node, mut rest) = (OVERALL, path.trim());
+        rest = rest.strip_prefix(first).map_or(rest, |after| {
+            after
+                .strip_prefix(JOINT)
+                .unwrap_or(if after.is_empty() { "" } else { rest })
+        });
+        while !rest.is_empty() {
+            let children = self.nodes[node as usize].children.iter();
+            let found = children.filter_map(|&child| {
+                let after = rest.strip_prefix(self.nodes[child as usize].key.as_str())?;
+                let after = after
+                    .strip_prefix(JOINT)
+                    .or(after.is_empty().then_some(""))?;
+                Some((child, after))
+            });
+            // Keys may have the joint in themselves: the longest that fits is meant.
+            let (child, after) = found
+                .min_by_key(|(_, after)| after.len())
+                .ok_or((node, rest))?;
+            (node, rest) = (child, after);
+        }
+        Ok(node)
+    }
+
     /// The objects of a node, those of the nodes below it included.
     pub fn objects(&self, state: &HeapState, node: TreeNodeId) -> BitSet {
         let later = self.splits.partition_point(|&(first, _)| first <= node);

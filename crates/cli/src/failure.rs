@@ -70,6 +70,14 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Dump(error) => error.into(),
+            Error::NothingFound(what) => Failure::NothingFound(what),
+            Error::Keeping(reason) => Failure::unusable(
+                reason,
+                "Leave out --no-index, or name a folder that can be written with --index DIR.",
+            ),
+            Error::Mistake(reason) => {
+                Failure::unusable(reason, "docs/groups.md explains how groups are written.")
+            }
             Error::Question(reason) => Failure::unusable(
                 reason,
                 "`anthill classifiers` lists what objects can be split by.",

@@ -15,6 +15,36 @@ impl BitSet {
         }
     }
 
+    /// The set over `0..len` that has these [`BitSet::words`]; `None` if they are another set's.
+    pub fn from_words(len: usize, words: Vec<u64>) -> Option<Self> {
+        let set = BitSet { words, len };
+        let unused = set.words.last().map_or(0, |last| match len % 64 {
+            0 => 0,
+            used => last >> used,
+        });
+        (set.words.len() == len.div_ceil(64) && unused == 0).then_some(set)
+    }
+
+    /// The members as bits.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// The same members over the numbers `0..len`, as far as they are among them.
+    pub fn resized(mut self, len: usize) -> Self {
+        self.words.resize(len.div_ceil(64), 0);
+        if let (Some(last), used @ 1..) = (self.words.last_mut(), len % 64) {
+            *last &= (1 << used) - 1;
+        }
+        self.len = len;
+        self
+    }
+
     /// The number of possible members, not of members.
     pub fn capacity(&self) -> usize {
         self.len
@@ -98,6 +128,24 @@ mod tests {
         assert!(!set.add(64) && set.add(65));
         set.remove(0);
         assert!(!set.contains(0));
+    }
+
+    #[test]
+    fn words_make_the_same_set_again() {
+        let mut set = BitSet::new(70);
+        assert!(set.is_empty());
+        set.insert(3);
+        set.insert(69);
+        let words = set.words().to_vec();
+        assert_eq!(BitSet::from_words(70, words.clone()), Some(set.clone()));
+        assert_eq!(
+            BitSet::from_words(69, words.clone()),
+            None,
+            "69 is no member"
+        );
+        assert_eq!(BitSet::from_words(129, words), None);
+        assert_eq!(set.clone().resized(69).iter().collect::<Vec<_>>(), [3]);
+        assert_eq!(set.clone().resized(200).resized(70), set);
     }
 
     #[test]

@@ -9,6 +9,15 @@ pub enum Error {
     /// The question cannot be answered on this heap.
     #[error("{0}")]
     Question(String),
+    /// Something could not be kept for later.
+    #[error("{0}")]
+    Keeping(String),
+    /// The question was written wrongly; the text shows where.
+    #[error("{0}")]
+    Mistake(String),
+    /// The question names something that this heap does not have.
+    #[error("{0}")]
+    NothingFound(String),
 }
 
 impl From<Cancelled> for Error {

@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 
 use anthill_graph::{Components, NodeId, Paths, ROOT, UNREACHABLE};
-use anthill_heap::{Buffer, Cancelled, ClassKind, ObjectId, Root, RootKind, RootOrigin, Value};
+use anthill_heap::{
+    BitSet, Buffer, Cancelled, ClassKind, ObjectId, Root, RootKind, RootOrigin, Value,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Context;
@@ -223,6 +225,38 @@ impl Context<'_> {
         Ok((sets.unions.values, labels))
     }
 
+    /// The objects that live GC roots or static fields refer to, and from which references lead to
+    /// an object of the group: those that keep alive, or references of any strength.
+    pub fn roots_reaching(&self, group: &BitSet, any_strength: bool) -> Result<BitSet, Error> {
+        let ways = Ways {
+            any_strength,
+            ..Ways::new(self)
+        };
+        let edge = |node, index| ways.number(node, index);
+        let components = Components::new(self.graph.len(), edge, self.progress)?;
+        self.progress.stage("finding roots", 0);
+        let mut reaches = BitSet::new(components.len());
+        let objects = self.state().len();
+        for members in components.iter() {
+            let leads = |&node: &NodeId| {
+                (node < objects && group.contains(node))
+                    || ways
+                        .all(node)
+                        .any(|to| reaches.contains(components.of(to) as u32))
+            };
+            if members.iter().any(leads) {
+                reaches.insert(components.of(members[0]) as u32);
+            }
+        }
+        let mut roots = BitSet::new(objects as usize);
+        for &root in self.live_roots(&mut Values::default(), false).keys() {
+            if reaches.contains(components.of(root) as u32) {
+                roots.insert(root);
+            }
+        }
+        Ok(roots)
+    }
+
     /// The last static field or GC root on the shortest path to each object.
     pub(super) fn closest_root(&self) -> Result<Classified, Cancelled> {
         let mut values = Values::default();
@@ -356,6 +390,8 @@ struct Ways<'a> {
     mirrors: Vec<bool>,
     /// References of class objects that are no static fields, where there are any.
     others: FxHashMap<ObjectId, Vec<ObjectId>>,
+    /// Referents that are not kept alive too.
+    any_strength: bool,
 }
 
 impl<'a> Ways<'a> {
@@ -383,6 +419,7 @@ impl<'a> Ways<'a> {
             context,
             mirrors: kinds.map(|kind| kind == ClassKind::Mirror).collect(),
             others,
+            any_strength: false,
         }
     }
 
@@ -399,8 +436,20 @@ impl<'a> Ways<'a> {
     }
 
     fn all(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        let extra = self.context.graph.extra_references(node);
-        self.references(node).iter().copied().chain(extra)
+        self.references(node)
+            .iter()
+            .copied()
+            .chain(self.further(node))
+    }
+
+    fn further(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let graph = self.context.graph;
+        let feeble = (self.any_strength && node < graph.state.len())
+            .then(|| graph.state.referent(node))
+            .flatten()
+            .filter(|&(_, strength)| !graph.convention.keeps(strength));
+        let extra = graph.extra_references(node);
+        extra.chain(feeble.map(|(referent, _)| referent))
     }
 
     /// Number `index` of [`Ways::all`].
@@ -409,10 +458,7 @@ impl<'a> Ways<'a> {
         let references = self.references(node);
         match references.get(index) {
             Some(&to) => Some(to),
-            None => {
-                let mut extra = self.context.graph.extra_references(node);
-                extra.nth(index - references.len())
-            }
+            None => self.further(node).nth(index - references.len()),
         }
     }
 }

@@ -246,6 +246,7 @@ impl<'s> Parser<'s> {
                 .find(|foreign| foreign.0 == word)
                 .map(|foreign| foreign.1),
             Token::Symbol("=") => Some("=="),
+            Token::Symbol("&") => Some("&&"),
             _ => None,
         };
         let message = format!("{wanted} should come here, not {}", found.describe());

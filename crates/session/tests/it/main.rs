@@ -2,6 +2,7 @@
 
 mod classification;
 mod corpus;
+mod groups;
 mod index;
 mod jvms;
 

@@ -1,0 +1,312 @@
+//! Object groups: any set of objects, said in a small language, measured, and kept under a name.
+
+mod kept;
+mod language;
+
+use anthill_classify::{Context, Definitions, Mistake, OVERALL, Pattern, Step, Tree};
+use anthill_graph::{Graph, GroupTotals, NodeId, gc_closure, transitive_closure};
+use anthill_heap::{BitSet, Class, ObjectId, Value};
+
+use self::language::{Combination, Derived, GroupExpr, GroupKind};
+use crate::{Error, Session};
+
+pub use kept::KeptGroup;
+
+/// What a group has, reaches and retains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupMetrics {
+    pub objects: u64,
+    pub shallow: u64,
+    pub deep: GroupTotals,
+    pub retained: GroupTotals,
+}
+
+impl Session {
+    /// The group that an expression describes; `docs/groups.md` has the language.
+    pub fn group(&self, text: &str, definitions: &Definitions) -> Result<BitSet, Error> {
+        let mistaken = |mistake: Mistake| Error::Mistake(mistake.show("group", text));
+        let expression = language::parse(text, definitions).map_err(mistaken)?;
+        let graph = self.graph();
+        let evaluation = Evaluation {
+            session: self,
+            graph: &graph,
+            text,
+        };
+        evaluation.group(&expression)
+    }
+
+    pub fn measure(&self, group: &BitSet) -> Result<GroupMetrics, Error> {
+        self.progress().stage("measuring the group", 0);
+        let graph = self.graph();
+        let members: Vec<NodeId> = group.iter().collect();
+        let totals = |set: &BitSet| GroupTotals {
+            objects: set.count() as u64,
+            bytes: set.iter().map(|node| graph.size(node)).sum(),
+        };
+        let own = totals(group);
+        Ok(GroupMetrics {
+            objects: own.objects,
+            shallow: own.bytes,
+            deep: totals(&transitive_closure(&graph, &members)),
+            retained: totals(&gc_closure(&graph, &members)),
+        })
+    }
+
+    /// All objects that a group reaches through references, itself included.
+    pub fn reached(&self, group: &BitSet) -> BitSet {
+        let members: Vec<NodeId> = group.iter().collect();
+        self.objects_in(transitive_closure(&self.graph(), &members))
+    }
+
+    /// All objects that would be freed with a group, itself included.
+    pub fn retained(&self, group: &BitSet) -> BitSet {
+        let members: Vec<NodeId> = group.iter().collect();
+        self.objects_in(gc_closure(&self.graph(), &members))
+    }
+
+    /// The objects that GC roots and static fields refer to and from which references lead to the
+    /// group: those that keep alive, or references of any strength.
+    pub fn roots_of(&self, group: &BitSet, any_strength: bool) -> Result<BitSet, Error> {
+        let analysis = self.analysis()?;
+        let graph = self.graph();
+        let context = Context::new(
+            &graph,
+            &analysis.dominators,
+            self.records(),
+            self.progress(),
+        );
+        Ok(context.roots_reaching(group, any_strength)?)
+    }
+
+    /// MAT's stand-in for the boot loader is no object.
+    fn objects_in(&self, nodes: BitSet) -> BitSet {
+        nodes.resized(self.state().len() as usize)
+    }
+}
+
+/// A group expression on a heap.
+struct Evaluation<'a> {
+    session: &'a Session,
+    graph: &'a Graph<'a>,
+    text: &'a str,
+}
+
+impl Evaluation<'_> {
+    fn group(&self, expression: &GroupExpr) -> Result<BitSet, Error> {
+        self.session.progress().check()?;
+        match &expression.kind {
+            GroupKind::Name(name) => self.named(name, expression.at),
+            GroupKind::Class(pattern) => {
+                let found = self.of_classes(pattern)?;
+                found.ok_or_else(|| self.no_class(pattern, expression.at))
+            }
+            GroupKind::Object(address) => {
+                let object = self.session.state().addresses.find(*address);
+                let object = object.ok_or_else(|| {
+                    let message = format!("there is no object at {address:#x} in this dump");
+                    self.nothing(expression.at, message)
+                })?;
+                Ok(self.collect([object]))
+            }
+            GroupKind::Static(class, field) => self.static_field(class, field, expression.at),
+            GroupKind::Where(condition) => {
+                let all = self.session.objects_of(|_| true, false)?;
+                Ok(self
+                    .tree(&all, std::slice::from_ref(condition))?
+                    .objects(self.session.state(), OVERALL))
+            }
+            GroupKind::All => self.session.objects_of(|_| true, false),
+            GroupKind::Unreachable => {
+                let mut objects = self.session.objects_of(|_| true, true)?;
+                objects.subtract(&self.session.objects_of(|_| true, false)?);
+                Ok(objects)
+            }
+            GroupKind::Of(derived, of) => self.derived(*derived, &self.group(of)?),
+            GroupKind::Node {
+                steps,
+                path,
+                path_at,
+                of,
+            } => self.node(&self.group(of)?, steps, path, *path_at),
+            GroupKind::Combined(first, rest) => {
+                let mut group = self.group(first)?;
+                for (combination, other) in rest {
+                    let other = self.group(other)?;
+                    match combination {
+                        Combination::Union => group.union_with(&other),
+                        Combination::Intersection => group.intersect_with(&other),
+                        Combination::Difference => group.subtract(&other),
+                    }
+                }
+                Ok(group)
+            }
+        }
+    }
+
+    fn derived(&self, derived: Derived, group: &BitSet) -> Result<BitSet, Error> {
+        Ok(match derived {
+            Derived::Reached => self.session.reached(group),
+            Derived::Retained => self.session.retained(group),
+            Derived::Roots => self.session.roots_of(group, false)?,
+            Derived::References => self.collect(
+                group
+                    .iter()
+                    .flat_map(|object| self.graph.referenced(object)),
+            ),
+            Derived::Referrers => {
+                let dominators = &self.session.analysis()?.dominators;
+                let refers = |from: &ObjectId| {
+                    let mut references = self.graph.referenced(*from);
+                    dominators.is_reachable(*from) && references.any(|to| self.is_in(group, to))
+                };
+                self.collect((0..self.session.state().len()).filter(refers))
+            }
+            Derived::Dominators => {
+                let immediate: &[NodeId] = &self.session.analysis()?.dominators.immediate;
+                self.collect(group.iter().map(|object| immediate[object as usize]))
+            }
+        })
+    }
+
+    fn is_in(&self, group: &BitSet, node: NodeId) -> bool {
+        node < self.session.state().len() && group.contains(node)
+    }
+
+    /// These nodes, as far as they are objects.
+    fn collect(&self, nodes: impl IntoIterator<Item = NodeId>) -> BitSet {
+        let objects = self.session.state().len();
+        let mut group = BitSet::new(objects as usize);
+        let nodes = nodes.into_iter().filter(|&node| node < objects);
+        nodes.for_each(|node| group.insert(node));
+        group
+    }
+
+    fn named(&self, name: &str, at: usize) -> Result<BitSet, Error> {
+        if let Some(kept) = self.session.kept_group(name) {
+            return Ok(kept.objects);
+        }
+        if let Some(objects) = self.of_classes(name)? {
+            return Ok(objects);
+        }
+        match name.rsplit_once('.') {
+            Some((class, field)) if self.classes_called(class).next().is_some() => {
+                self.static_field(class, field, at)
+            }
+            _ => Err(self.no_class(name, at)),
+        }
+    }
+
+    /// The reachable objects of classes that fit; `None` if no class does.
+    fn of_classes(&self, pattern: &str) -> Result<Option<BitSet>, Error> {
+        let pattern = Pattern::class(pattern);
+        let mut classes = self.session.state().classes().iter();
+        if !classes.any(|class| pattern.matches(&class.name)) {
+            return Ok(None);
+        }
+        let objects = self
+            .session
+            .objects_of(|name| pattern.matches(name), false)?;
+        Ok(Some(objects))
+    }
+
+    fn no_class(&self, pattern: &str, at: usize) -> Error {
+        let classes = self.session.state().classes().iter();
+        let message =
+            Pattern::class(pattern).no_match("class", classes.map(|class| class.name.as_str()));
+        self.nothing(at, message)
+    }
+
+    /// The classes of that name, with or without their package.
+    fn classes_called(&self, name: &str) -> impl Iterator<Item = &Class> {
+        let simple = move |class: &Class| {
+            let before = class.name.strip_suffix(name);
+            before.is_some_and(|before| before.is_empty() || before.ends_with(['.', '$']))
+        };
+        let classes = self.session.state().classes().iter();
+        classes.filter(move |class| simple(class))
+    }
+
+    fn static_field(&self, class: &str, field: &str, at: usize) -> Result<BitSet, Error> {
+        let mut values = Vec::new();
+        let mut fields = Vec::new();
+        for class in self.classes_called(class) {
+            for known in &class.statics {
+                if known.name == field {
+                    values.push(known.value);
+                } else {
+                    fields.push(known.name.as_str());
+                }
+            }
+        }
+        if values.is_empty() {
+            let message = if self.classes_called(class).next().is_none() {
+                return Err(self.no_class(class, at));
+            } else if fields.is_empty() {
+                format!("{class} has no static fields")
+            } else {
+                fields.truncate(20);
+                format!(
+                    "{class} has no static field `{field}`; it has {}",
+                    fields.join(", ")
+                )
+            };
+            return Err(self.nothing(at, message));
+        }
+        let objects = values.iter().filter_map(|value| match value {
+            Value::Object(address) => self.session.state().addresses.find(*address),
+            _ => None,
+        });
+        Ok(self.collect(objects))
+    }
+
+    fn tree(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
+        let analysis = self.session.analysis()?;
+        let context = Context::new(
+            self.graph,
+            &analysis.dominators,
+            self.session.records(),
+            self.session.progress(),
+        );
+        Ok(Tree::new(self.graph, group, &context.levels(steps)?))
+    }
+
+    fn node(&self, group: &BitSet, steps: &[Step], path: &str, at: usize) -> Result<BitSet, Error> {
+        let tree = self.tree(group, steps)?;
+        let node = tree
+            .find(path)
+            .map_err(|(last, rest)| self.nothing(at, no_node(&tree, last, rest)))?;
+        Ok(tree.objects(self.session.state(), node))
+    }
+
+    fn nothing(&self, at: usize, message: impl Into<String>) -> Error {
+        let mistake = Mistake::at(self.text, at, message);
+        Error::NothingFound(mistake.show("group", self.text))
+    }
+}
+
+/// What to say when a tree has no node for the rest of a path.
+fn no_node(tree: &Tree, last: u32, rest: &str) -> String {
+    const SHOWN: usize = 10;
+    let node = tree.node(last);
+    let keys: Vec<&str> = node
+        .children
+        .iter()
+        .take(SHOWN)
+        .map(|&child| tree.node(child).key.as_str())
+        .collect();
+    let more = match node.children.len() {
+        shown if shown <= SHOWN => "",
+        _ => " and others",
+    };
+    match keys[..] {
+        [] => format!(
+            "below `{}` there are no nodes, and so no `{rest}`",
+            node.key
+        ),
+        _ => format!(
+            "below `{}` there is no `{rest}`; there are {}{more}",
+            node.key,
+            keys.join(", ")
+        ),
+    }
+}
