@@ -4,8 +4,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    classifiers, classify, completions, demo, dominators, histogram, man, object, objects, paths,
-    report, strings, summary, threads,
+    classifiers, classify, completions, demo, dominators, groups, histogram, inspect, man, object,
+    objects, paths, report, strings, summary, threads,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -28,7 +28,7 @@ Sizes in tables are 1024-based (1 KB = 1024 bytes); --json and --csv have plain 
 #[derive(Subcommand)]
 pub enum Command {
     #[command(flatten)]
-    OnDump(DumpCommand),
+    OnDump(Box<DumpCommand>),
     Classifiers(classifiers::Arguments),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
@@ -42,6 +42,8 @@ pub enum DumpCommand {
     Report(report::Arguments),
     Histogram(histogram::Arguments),
     Classify(classify::Arguments),
+    Groups(groups::Arguments),
+    Inspect(inspect::Arguments),
     Dominators(dominators::Arguments),
     Paths(paths::Arguments),
     Object(object::Arguments),
@@ -56,7 +58,7 @@ impl Command {
             Command::OnDump(command) => {
                 command.check()?;
                 let source = command.source().open()?;
-                if !matches!(command, DumpCommand::Summary(_)) {
+                if !matches!(**command, DumpCommand::Summary(_)) {
                     source.warn_of_missing();
                 }
                 command.show(&source)
@@ -76,6 +78,8 @@ impl DumpCommand {
             DumpCommand::Report(arguments) => &arguments.source,
             DumpCommand::Histogram(arguments) => &arguments.source,
             DumpCommand::Classify(arguments) => &arguments.source,
+            DumpCommand::Groups(arguments) => &arguments.source,
+            DumpCommand::Inspect(arguments) => &arguments.source,
             DumpCommand::Dominators(arguments) => &arguments.source,
             DumpCommand::Paths(arguments) => &arguments.source,
             DumpCommand::Object(arguments) => &arguments.source,
@@ -88,7 +92,11 @@ impl DumpCommand {
     /// Finds mistakes in the question before a large dump is opened.
     fn check(&self) -> Result<(), Failure> {
         match self {
-            DumpCommand::Classify(arguments) => arguments.steps().map(drop),
+            DumpCommand::Classify(arguments) => arguments.check(),
+            DumpCommand::Groups(arguments) => arguments.check(),
+            DumpCommand::Inspect(arguments) => arguments.check(),
+            DumpCommand::Objects(arguments) => arguments.check(),
+            DumpCommand::Paths(arguments) => arguments.check(),
             DumpCommand::Report(arguments) => arguments.check(),
             _ => Ok(()),
         }
@@ -101,6 +109,8 @@ impl DumpCommand {
             DumpCommand::Report(arguments) => report::show(arguments, source),
             DumpCommand::Histogram(arguments) => histogram::show(arguments, source),
             DumpCommand::Classify(arguments) => classify::show(arguments, source),
+            DumpCommand::Groups(arguments) => groups::show(arguments, source),
+            DumpCommand::Inspect(arguments) => inspect::show(arguments, source),
             DumpCommand::Dominators(arguments) => dominators::show(arguments, source),
             DumpCommand::Paths(arguments) => paths::show(arguments, source),
             DumpCommand::Object(arguments) => object::show(arguments, source),

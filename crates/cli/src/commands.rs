@@ -5,7 +5,9 @@ pub mod classify;
 pub mod completions;
 pub mod demo;
 pub mod dominators;
+pub mod groups;
 pub mod histogram;
+pub mod inspect;
 pub mod man;
 pub mod object;
 pub mod objects;
@@ -28,7 +30,7 @@ fn row_limit(asked: Option<usize>, for_program: bool) -> usize {
 }
 
 /// A limit, where 0 stands for none.
-fn or_all(limit: usize) -> usize {
+pub fn or_all(limit: usize) -> usize {
     match limit {
         0 => usize::MAX,
         limit => limit,

@@ -1,6 +1,7 @@
 //! Where results go and how they look: tables for people, JSON and CSV for programs.
 
 pub mod csv;
+pub mod dot;
 pub mod json;
 pub mod shell;
 pub mod table;

@@ -4,8 +4,9 @@
 use std::fs::File;
 use std::path::PathBuf;
 
+use anthill_classify::Pattern;
 use anthill_graph::Convention;
-use anthill_heap::ObjectId;
+use anthill_heap::{BitSet, ObjectId};
 use anthill_session::{IndexFolder, Options, Session};
 use clap::{Args, ValueEnum};
 
@@ -158,6 +159,18 @@ impl Source {
                 if missing == 1 { "it" } else { "them" },
             ));
         }
+    }
+
+    /// The objects of the classes that a glob fits, or of all; unreachable ones only on demand.
+    pub fn objects_of(&self, glob: Option<&str>, unreachable: bool) -> Result<BitSet, Failure> {
+        let pattern = glob.map(Pattern::class);
+        let wanted = |name: &str| pattern.as_ref().is_none_or(|pattern| pattern.matches(name));
+        let classes = self.session.state().classes().iter();
+        let names = || classes.clone().map(|class| class.name.as_str());
+        if let Some(pattern) = pattern.as_ref().filter(|_| !names().any(wanted)) {
+            return Err(Failure::NothingFound(pattern.no_match("class", names())));
+        }
+        Ok(self.session.objects_of(wanted, unreachable)?)
     }
 
     /// The object that a user named by its address.

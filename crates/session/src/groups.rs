@@ -3,7 +3,7 @@
 mod kept;
 mod language;
 
-use anthill_classify::{Context, Definitions, Mistake, OVERALL, Pattern, Step, Tree};
+use anthill_classify::{Context, Definitions, Mistake, OVERALL, Pattern, Step, Tree, TreeNodeId};
 use anthill_graph::{Graph, GroupTotals, NodeId, gc_closure, transitive_closure};
 use anthill_heap::{BitSet, Class, ObjectId, Value};
 
@@ -21,11 +21,20 @@ pub struct GroupMetrics {
     pub retained: GroupTotals,
 }
 
+/// Finds mistakes in a group expression, without a heap.
+pub fn check_group(text: &str, definitions: &Definitions) -> Result<(), Error> {
+    parse(text, definitions).map(drop)
+}
+
+fn parse(text: &str, definitions: &Definitions) -> Result<GroupExpr, Error> {
+    let mistaken = |mistake: Mistake| Error::Mistake(mistake.show("group", text));
+    language::parse(text, definitions).map_err(mistaken)
+}
+
 impl Session {
     /// The group that an expression describes; `docs/groups.md` has the language.
     pub fn group(&self, text: &str, definitions: &Definitions) -> Result<BitSet, Error> {
-        let mistaken = |mistake: Mistake| Error::Mistake(mistake.show("group", text));
-        let expression = language::parse(text, definitions).map_err(mistaken)?;
+        let expression = parse(text, definitions)?;
         let graph = self.graph();
         let evaluation = Evaluation {
             session: self,
@@ -192,6 +201,11 @@ impl Evaluation<'_> {
             Some((class, field)) if self.classes_called(class).next().is_some() => {
                 self.static_field(class, field, at)
             }
+            _ if self.session.kept_groups().1.iter().any(|kept| kept == name) => {
+                let message =
+                    format!("the group `{name}` was kept for another dump, or is damaged");
+                Err(self.nothing(at, message))
+            }
             _ => Err(self.no_class(name, at)),
         }
     }
@@ -285,7 +299,7 @@ impl Evaluation<'_> {
 }
 
 /// What to say when a tree has no node for the rest of a path.
-fn no_node(tree: &Tree, last: u32, rest: &str) -> String {
+pub fn no_node(tree: &Tree, last: TreeNodeId, rest: &str) -> String {
     const SHOWN: usize = 10;
     let node = tree.node(last);
     let keys: Vec<&str> = node

@@ -1,20 +1,17 @@
 //! `anthill classify`: splits objects level by level, with exact sizes on every node.
 
-use std::cmp::Reverse;
 use std::io::Write;
 
-use anthill_classify::{OVERALL, Pattern, Step, Tree, TreeNode, TreeNodeId};
-use anthill_graph::GroupTotals;
+use anthill_classify::{Definitions, OVERALL, Step};
+use anthill_session::{check_group, no_node};
 use clap::Args;
 use serde::Serialize;
 
 use crate::definitions::{DefinitionArguments, mistaken};
 use crate::failure::Failure;
-use crate::output::table::{Align, Table};
-use crate::output::tree::indent;
-use crate::output::units::{bytes, count, share};
-use crate::output::{Out, csv, json};
-use crate::source::{Source, SourceArguments, limit, percent};
+use crate::output::json;
+use crate::source::{Source, SourceArguments};
+use crate::tree_view::{Node, TreeArguments, TreeView};
 
 /// Split objects by any list of classifiers
 ///
@@ -34,7 +31,11 @@ Examples:
   anthill classify app.hprof --where 'type == \"byte[]\" && length > 1M' --by pointed-from,type
       Which types hold the large byte arrays?
   anthill classify app.hprof --class com.acme.Order --by 'field(\"state\"), bucket(retained)'
-      How many orders are in which state, and how much do single ones retain?")]
+      How many orders are in which state, and how much do single ones retain?
+  anthill classify app.hprof --group 'retained(IdCache.idCache)' --by package,type
+      What does this cache keep alive?
+  anthill classify app.hprof --node 'java.util.HashMap' --save maps
+      Keep a row of the tree as a group for later commands")]
 pub struct Arguments {
     #[command(flatten)]
     pub source: SourceArguments,
@@ -53,24 +54,35 @@ pub struct Arguments {
     /// Unreachable objects too
     #[arg(long)]
     pub unreachable: bool,
-    /// Hide nodes that retain less than this share of the reachable heap
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, allow_negative_numbers = true)]
-    pub least: f64,
-    /// How many levels of nodes; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = limit, allow_negative_numbers = true)]
-    pub depth: usize,
-    /// How many nodes below each node; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit, allow_negative_numbers = true)]
-    pub limit: usize,
+    /// Only the objects of this group; docs/groups.md has the language
+    #[arg(long, value_name = "GROUP", conflicts_with_all = ["class", "unreachable"])]
+    pub group: Option<String>,
+    /// Show only the node with these keys, joined by ` > `, and what is below it
+    #[arg(long, value_name = "KEYS")]
+    pub node: Option<String>,
+    /// Keep the objects of the tree, or of its --node, as a group of this name
+    #[arg(long, value_name = "NAME")]
+    pub save: Option<String>,
+    #[command(flatten)]
+    pub shown: TreeArguments,
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
 }
 
 impl Arguments {
-    /// The steps, the condition on the objects first.
-    pub fn steps(&self) -> Result<Vec<Step>, Failure> {
+    /// Finds mistakes that can be told without the dump.
+    pub fn check(&self) -> Result<(), Failure> {
         let definitions = self.definitions.read()?;
+        self.steps(&definitions)?;
+        if let Some(group) = &self.group {
+            check_group(group, &definitions)?;
+        }
+        Ok(())
+    }
+
+    /// The steps, the condition on the objects first.
+    fn steps(&self, definitions: &Definitions) -> Result<Vec<Step>, Failure> {
         let mut steps = Vec::new();
         if let Some(condition) = &self.condition {
             let filter = definitions.filter(condition);
@@ -80,256 +92,83 @@ impl Arguments {
         steps.extend(by.map_err(|mistake| mistaken(&mistake, "--by", &self.by))?);
         Ok(steps)
     }
+
+    fn nothing(&self) -> String {
+        match (&self.condition, &self.group) {
+            (Some(condition), _) => format!("no object fulfils `{condition}`"),
+            (None, Some(group)) => format!("the group `{group}` has no objects here"),
+            (None, None) => "there are no such objects".to_owned(),
+        }
+    }
+
+    /// The group that --save keeps, in the language of groups.
+    fn expression(&self) -> String {
+        let mut objects = match (&self.group, &self.class) {
+            (Some(group), _) => format!("({group})"),
+            (None, Some(class)) => format!("class({class:?})"),
+            (None, None) => "all()".to_owned(),
+        };
+        if let Some(condition) = &self.condition {
+            objects += &format!(" & where({condition})");
+        }
+        match &self.node {
+            Some(node) => format!("node({:?}, {node:?}, {objects})", self.by),
+            None => objects,
+        }
+    }
 }
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
-    let steps = arguments.steps()?;
+    let definitions = arguments.definitions.read()?;
+    let steps = arguments.steps(&definitions)?;
     let session = &source.session;
-    let pattern = arguments.class.as_deref().map(Pattern::class);
-    let wanted = |name: &str| pattern.as_ref().is_none_or(|pattern| pattern.matches(name));
-    let names = || {
-        session
-            .state()
-            .classes()
-            .iter()
-            .map(|class| class.name.as_str())
+    let group = match &arguments.group {
+        Some(group) => session.group(group, &definitions)?,
+        None => source.objects_of(arguments.class.as_deref(), arguments.unreachable)?,
     };
-    if let Some(pattern) = pattern.as_ref().filter(|_| !names().any(wanted)) {
-        return Err(Failure::NothingFound(pattern.no_match("class", names())));
-    }
-    let group = session.objects_of(wanted, arguments.unreachable)?;
     let tree = session.classify(&group, &steps)?;
-    if let (Some(condition), 0) = (&arguments.condition, tree.node(OVERALL).objects) {
-        let message = format!("no object fulfils `{condition}`");
-        return Err(Failure::NothingFound(message));
+    if tree.node(OVERALL).objects == 0 {
+        return Err(Failure::NothingFound(arguments.nothing()));
     }
-    let view = View {
+    let path = arguments.node.as_deref().unwrap_or_default();
+    let top = tree
+        .find(path)
+        .map_err(|(last, rest)| Failure::NothingFound(no_node(&tree, last, rest)))?;
+    if let Some(name) = &arguments.save {
+        let objects = tree.objects(session.state(), top);
+        session.keep_group(name, &arguments.expression(), &objects)?;
+    }
+    let view = TreeView {
         tree: &tree,
+        top,
         heap: session.analysis()?.total().retained,
-        arguments,
+        shown: &arguments.shown,
     };
     let mut out = source.out();
     if arguments.source.json {
         let result = Classification {
+            group: arguments.group.as_deref(),
             condition: arguments.condition.as_deref(),
             by: &arguments.by,
-            tree: view.json(OVERALL, 0),
+            node: arguments.node.as_deref(),
+            tree: view.json(),
         };
-        json::print(&mut out, source, "classify", &result)
-    } else if arguments.csv {
-        view.csv(&mut out)
-    } else {
-        view.text(&mut out)
+        return json::print(&mut out, source, "classify", &result);
     }
+    if arguments.csv {
+        view.csv(&mut out)?;
+    } else {
+        view.text(&mut out)?;
+    }
+    Ok(out.flush()?)
 }
 
 #[derive(Serialize)]
 struct Classification<'a> {
+    group: Option<&'a str>,
     #[serde(rename = "where")]
     condition: Option<&'a str>,
     by: &'a str,
+    node: Option<&'a str>,
     tree: Node<'a>,
-}
-
-#[derive(Serialize)]
-struct Node<'a> {
-    key: &'a str,
-    objects: u64,
-    shallow: u64,
-    #[serde(flatten)]
-    closures: Option<Closures>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    children: Vec<Node<'a>>,
-    #[serde(skip_serializing_if = "is_zero")]
-    omitted: usize,
-}
-
-/// What whole objects reach and retain; parts of objects do neither.
-#[derive(Serialize)]
-struct Closures {
-    deep: u64,
-    deep_objects: u64,
-    retained: u64,
-    retained_objects: u64,
-}
-
-impl Closures {
-    fn of(node: &TreeNode) -> Option<Self> {
-        let (deep, retained) = node.deep.zip(node.retained)?;
-        Some(Closures {
-            deep: deep.bytes,
-            deep_objects: deep.objects,
-            retained: retained.bytes,
-            retained_objects: retained.objects,
-        })
-    }
-}
-
-/// What a node weighs among its siblings: the bytes it retains, or its own if it is a part.
-fn weight(node: &TreeNode) -> u64 {
-    node.retained
-        .map_or(node.shallow, |retained| retained.bytes)
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
-}
-
-/// A tree with what is to be shown of it.
-struct View<'a> {
-    tree: &'a Tree,
-    /// Bytes of the reachable heap.
-    heap: u64,
-    arguments: &'a Arguments,
-}
-
-impl<'a> View<'a> {
-    /// The children to show, largest first, and how many are not shown.
-    fn children(&self, node: TreeNodeId, depth: usize) -> (Vec<TreeNodeId>, usize) {
-        if self.arguments.depth > 0 && depth >= self.arguments.depth {
-            return (Vec::new(), self.tree.node(node).children.len());
-        }
-        let least = self.arguments.least / 100.0 * self.heap as f64;
-        let mut shown: Vec<TreeNodeId> = self.tree.node(node).children.clone();
-        shown.retain(|&child| self.tree.node(child).objects > 0);
-        let all = shown.len();
-        shown.retain(|&child| weight(self.tree.node(child)) as f64 >= least);
-        shown.sort_by_key(|&child| {
-            let node = self.tree.node(child);
-            (Reverse(weight(node)), Reverse(node.shallow), &node.key)
-        });
-        shown.truncate(super::or_all(self.arguments.limit));
-        let omitted = all - shown.len();
-        (shown, omitted)
-    }
-
-    fn json(&self, id: TreeNodeId, depth: usize) -> Node<'a> {
-        let node = self.tree.node(id);
-        let (children, omitted) = self.children(id, depth);
-        Node {
-            key: &node.key,
-            objects: node.objects,
-            shallow: node.shallow,
-            closures: Closures::of(node),
-            children: children
-                .into_iter()
-                .map(|child| self.json(child, depth + 1))
-                .collect(),
-            omitted,
-        }
-    }
-
-    /// All nodes to show in order, with their keys from the top and whether each is the last of
-    /// its siblings.
-    fn walk(&self, id: TreeNodeId, last: &mut Vec<bool>, visit: &mut impl FnMut(Line)) {
-        visit(Line::Node { id, last });
-        let (children, omitted) = self.children(id, last.len());
-        for (index, &child) in children.iter().enumerate() {
-            last.push(index + 1 == children.len() && omitted == 0);
-            self.walk(child, last, visit);
-            last.pop();
-        }
-        if omitted > 0 {
-            last.push(true);
-            visit(Line::Omitted {
-                count: omitted,
-                last,
-            });
-            last.pop();
-        }
-    }
-
-    fn text(&self, out: &mut Out) -> Result<(), Failure> {
-        let mut table = Table::new([
-            ("objects", Align::Right),
-            ("shallow", Align::Right),
-            ("deep", Align::Right),
-            ("retained", Align::Right),
-            ("share", Align::Right),
-            (TITLE, Align::Left),
-        ]);
-        self.walk(OVERALL, &mut Vec::new(), &mut |line| match line {
-            Line::Node { id, last } => {
-                let node = self.tree.node(id);
-                let closure = |totals: Option<GroupTotals>| {
-                    totals.map_or_else(String::new, |totals| bytes(totals.bytes))
-                };
-                table.row([
-                    count(node.objects),
-                    bytes(node.shallow),
-                    closure(node.deep),
-                    closure(node.retained),
-                    node.retained
-                        .map_or_else(String::new, |totals| share(totals.bytes, self.heap)),
-                    format!("{}{}", indent(last), node.key),
-                ]);
-            }
-            Line::Omitted { count, last } => {
-                let mut cells: [String; 6] = Default::default();
-                cells[5] = format!(
-                    "{}… {count} more; --least 0 --limit 0 shows all",
-                    indent(last)
-                );
-                table.row(cells);
-            }
-        });
-        table.print(out)?;
-        Ok(out.flush()?)
-    }
-
-    fn csv(&self, out: &mut Out) -> Result<(), Failure> {
-        csv::line(
-            out,
-            &[
-                "path",
-                "objects",
-                "shallow",
-                "deep",
-                "deep_objects",
-                "retained",
-                "retained_objects",
-            ],
-        )?;
-        let mut lines = Vec::new();
-        self.walk(OVERALL, &mut Vec::new(), &mut |line| {
-            if let Line::Node { id, .. } = line {
-                lines.push(id);
-            }
-        });
-        for id in lines {
-            let node = self.tree.node(id);
-            let closures = Closures::of(node);
-            let numbers = [
-                Some(node.objects),
-                Some(node.shallow),
-                closures.as_ref().map(|closures| closures.deep),
-                closures.as_ref().map(|closures| closures.deep_objects),
-                closures.as_ref().map(|closures| closures.retained),
-                closures.as_ref().map(|closures| closures.retained_objects),
-            ];
-            let numbers =
-                numbers.map(|number| number.map_or_else(String::new, |number| number.to_string()));
-            let path = self.path(id);
-            let cells: Vec<&str> = [path.as_str()]
-                .into_iter()
-                .chain(numbers.iter().map(String::as_str))
-                .collect();
-            csv::line(out, &cells)?;
-        }
-        Ok(out.flush()?)
-    }
-
-    fn path(&self, id: TreeNodeId) -> String {
-        let nodes = std::iter::successors(Some(id), |&id| self.tree.node(id).parent);
-        let mut keys: Vec<&str> = nodes.map(|id| self.tree.node(id).key.as_str()).collect();
-        keys.reverse();
-        keys.join(" > ")
-    }
-}
-
-const TITLE: &str = "classification tree";
-
-enum Line<'a> {
-    Node { id: TreeNodeId, last: &'a [bool] },
-    Omitted { count: usize, last: &'a [bool] },
 }

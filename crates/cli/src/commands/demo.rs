@@ -108,7 +108,7 @@ fn not_written(path: &Path, error: std::io::Error) -> Failure {
 fn parse(words: &[&str]) -> Result<DumpCommand, Failure> {
     let words = std::iter::once("anthill").chain(words.iter().copied());
     match Cli::parse_from(words).command {
-        Command::OnDump(command) => Ok(command),
+        Command::OnDump(command) => Ok(*command),
         _ => Err(Failure::unusable(
             "the demonstration asks something that is not about a dump",
             "Use the other commands on a dump of your own.",

@@ -5,8 +5,10 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
+use anthill_classify::{Definitions, Pattern};
 use anthill_graph::{Graph, NodeId, ROOT, UNREACHABLE};
-use anthill_session::Analysis;
+use anthill_heap::BitSet;
+use anthill_session::{Analysis, check_group};
 use clap::{Args, ValueEnum};
 
 use crate::failure::Failure;
@@ -14,7 +16,6 @@ use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, counted, hex};
 use crate::output::{Out, csv, json};
 use crate::source::{Source, SourceArguments, limit};
-use anthill_classify::Pattern;
 
 /// List objects: address, class, sizes and dominator of each
 ///
@@ -29,13 +30,18 @@ Examples:
   anthill objects app.hprof --class '*[]' --sort shallow --limit 10
       The ten largest arrays
   anthill objects app.hprof --csv > objects.csv
-      Every object, for a script")]
+      Every object, for a script
+  anthill objects app.hprof --group 'retained(IdCache.idCache) & byte[]' --sort shallow
+      The largest byte arrays that this cache keeps alive")]
 pub struct Arguments {
     #[command(flatten)]
     pub source: SourceArguments,
     /// Only objects of this class; `*` stands for any characters, `?` for one
     #[arg(long, value_name = "GLOB")]
     pub class: Option<String>,
+    /// Only the objects of this group; docs/groups.md has the language
+    #[arg(long, value_name = "GROUP", conflicts_with = "class")]
+    pub group: Option<String>,
     /// What comes first
     #[arg(long, value_enum, default_value_t = Sort::Address)]
     pub sort: Sort,
@@ -52,6 +58,16 @@ pub enum Sort {
     Address,
     Retained,
     Shallow,
+}
+
+impl Arguments {
+    /// Finds mistakes that can be told without the dump.
+    pub fn check(&self) -> Result<(), Failure> {
+        match &self.group {
+            Some(group) => Ok(check_group(group, &Definitions::default())?),
+            None => Ok(()),
+        }
+    }
 }
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
@@ -84,6 +100,7 @@ struct Objects<'a> {
 struct Selection {
     /// By class.
     wanted: Vec<bool>,
+    group: Option<BitSet>,
     reachable_only: bool,
 }
 
@@ -102,12 +119,15 @@ impl<'a> Objects<'a> {
         if !wanted.contains(&true) {
             return Err(Failure::NothingFound(pattern.no_match("class", names())));
         }
+        let group = arguments.group.as_deref();
+        let group = group.map(|group| session.group(group, &Definitions::default()));
         let mut objects = Objects {
             source,
             analysis,
             graph,
             selection: Selection {
                 wanted,
+                group: group.transpose()?,
                 reachable_only: session.convention().mat,
             },
             addresses: session.state().addresses.iter().collect(),
@@ -137,7 +157,10 @@ const COLUMNS: [&str; 6] = [
 impl Objects<'_> {
     fn is_selected(&self, node: NodeId) -> bool {
         let class = self.graph.class(node);
+        let objects = self.source.session.state().len();
+        let group = self.selection.group.as_ref();
         class.is_some_and(|class| self.selection.wanted[class as usize])
+            && group.is_none_or(|group| node < objects && group.contains(node))
             && !(self.selection.reachable_only && self.dominator(node) == UNREACHABLE)
     }
 

@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
+use anthill_classify::{Definitions, Pattern};
 use anthill_graph::{Convention, Graph, NodeId};
 use anthill_heap::{ClassId, ObjectId, Root, RootKind, RootOrigin, Strength};
 use anthill_session::{
     Analysis, Branch, BranchClass, MergedPaths, PATH_ENDS, PathStep, RootsByObject, Session,
-    frame_name,
+    check_group, frame_name,
 };
 use clap::Args;
 use serde::Serialize;
@@ -18,7 +19,6 @@ use crate::output::tree::indent;
 use crate::output::units::{bytes, count, counted, hex, share};
 use crate::output::{Out, json, shell};
 use crate::source::{Source, SourceArguments, limit, percent};
-use anthill_classify::Pattern;
 
 /// Show why objects are alive: the shortest paths from the GC roots to them
 ///
@@ -34,13 +34,18 @@ Examples:
   anthill paths app.hprof 0x7f0012345678
       Why is this object alive?
   anthill paths app.hprof 'com.acme.*Listener' --limit 3
-      The main ways to all listeners")]
+      The main ways to all listeners
+  anthill paths app.hprof --group 'retained(IdCache.idCache) & byte[]'
+      How this cache leads to its byte arrays")]
 pub struct Arguments {
     #[command(flatten)]
     pub source: SourceArguments,
     /// The address of an object (0x… or decimal), or the name of a class, also with `*` and `?`
-    #[arg(value_name = "OBJECT|CLASS")]
-    pub target: String,
+    #[arg(value_name = "OBJECT|CLASS", required_unless_present = "group")]
+    pub target: Option<String>,
+    /// The objects of this group instead; docs/groups.md has the language
+    #[arg(long, value_name = "GROUP", conflicts_with = "target")]
+    pub group: Option<String>,
     /// How many paths to an object, how many branches at each step to a class; 0 for all
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = limit, allow_negative_numbers = true)]
     pub limit: usize,
@@ -49,9 +54,20 @@ pub struct Arguments {
     pub least: f64,
 }
 
+impl Arguments {
+    /// Finds mistakes that can be told without the dump.
+    pub fn check(&self) -> Result<(), Failure> {
+        match &self.group {
+            Some(group) => Ok(check_group(group, &Definitions::default())?),
+            None => Ok(()),
+        }
+    }
+}
+
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
-    if address(&arguments.target).is_some() {
-        let object = object_at(&source.session, &arguments.target)?;
+    let target = arguments.target.as_deref().unwrap_or_default();
+    if address(target).is_some() {
+        let object = object_at(&source.session, target)?;
         let paths = ObjectPaths::new(source, object, super::or_all(arguments.limit))?;
         let mut out = source.out();
         if arguments.source.json {
@@ -61,7 +77,17 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
             Ok(out.flush()?)
         }
     } else {
-        let paths = ClassPaths::new(source, arguments)?;
+        let targets = match &arguments.group {
+            Some(group) => Targets::of_group(source, group)?,
+            None => Targets::of_class(source, target)?,
+        };
+        let merged = source.session.merged_paths(&targets.nodes)?;
+        let shown = Shown {
+            limit: super::or_all(arguments.limit),
+            least: arguments.least,
+            dump: arguments.source.dump,
+        };
+        let paths = MergedView::new(source, &targets, &merged, &shown)?;
         let mut out = source.out();
         if arguments.source.json {
             json::print(&mut out, source, "paths", &paths)
@@ -70,6 +96,65 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
             Ok(out.flush()?)
         }
     }
+}
+
+/// Which objects paths are to lead to.
+pub struct Targets {
+    /// How a person called them, and how results say what they are.
+    pub name: String,
+    pub nodes: Vec<NodeId>,
+    /// Bytes that would be freed if all of them were gone.
+    pub retained: u64,
+}
+
+impl Targets {
+    fn of_class(source: &Source, target: &str) -> Result<Self, Failure> {
+        let session = &source.session;
+        let (state, graph) = (session.state(), session.graph());
+        let pattern = Pattern::class(target);
+        let classes: Vec<ClassId> = (0..)
+            .zip(state.classes())
+            .filter(|(_, class)| pattern.matches(&class.name))
+            .map(|(id, _)| id)
+            .collect();
+        if classes.is_empty() {
+            let names = state.classes().iter().map(|class| class.name.as_str());
+            return Err(Failure::NothingFound(pattern.no_match("class", names)));
+        }
+        let mut wanted = vec![false; state.classes().len()];
+        classes.iter().for_each(|&id| wanted[id as usize] = true);
+        let is_target = |node: &NodeId| {
+            graph
+                .class(*node)
+                .is_some_and(|class| wanted[class as usize])
+        };
+        let nodes: Vec<NodeId> = (0..graph.len()).filter(is_target).collect();
+        Ok(Targets {
+            name: match classes[..] {
+                [class] => state.classes()[class as usize].name.clone(),
+                _ => target.to_owned(),
+            },
+            retained: session.retained_by(&classes, &nodes)?,
+            nodes,
+        })
+    }
+
+    fn of_group(source: &Source, text: &str) -> Result<Self, Failure> {
+        let group = source.session.group(text, &Definitions::default())?;
+        Ok(Targets {
+            name: text.to_owned(),
+            retained: source.session.measure(&group)?.retained.bytes,
+            nodes: group.iter().collect(),
+        })
+    }
+}
+
+/// How much of merged paths is shown.
+pub struct Shown {
+    pub limit: usize,
+    pub least: f64,
+    /// Which dump of the file was asked for.
+    pub dump: Option<usize>,
 }
 
 /// The paths to one object.
@@ -202,9 +287,9 @@ fn steps(source: &Source, analysis: &Analysis, graph: &Graph, path: &[NodeId]) -
     steps.into_iter().map(step).collect()
 }
 
-/// The merged paths to the objects of some classes.
+/// The merged paths to some objects, as they are shown.
 #[derive(Serialize)]
-struct ClassPaths {
+pub struct MergedView {
     target: String,
     /// Objects with a path.
     objects: u64,
@@ -265,33 +350,15 @@ struct LedTo {
     objects: u64,
 }
 
-impl ClassPaths {
-    fn new(source: &Source, arguments: &Arguments) -> Result<Self, Failure> {
+impl MergedView {
+    pub fn new(
+        source: &Source,
+        targets: &Targets,
+        merged: &MergedPaths,
+        shown: &Shown,
+    ) -> Result<Self, Failure> {
         let session = &source.session;
-        let (state, graph) = (session.state(), session.graph());
-        let pattern = Pattern::class(&arguments.target);
-        let classes: Vec<ClassId> = (0..)
-            .zip(state.classes())
-            .filter(|(_, class)| pattern.matches(&class.name))
-            .map(|(id, _)| id)
-            .collect();
-        if classes.is_empty() {
-            let names = state.classes().iter().map(|class| class.name.as_str());
-            return Err(Failure::NothingFound(pattern.no_match("class", names)));
-        }
-        let target = match classes[..] {
-            [class] => state.classes()[class as usize].name.clone(),
-            _ => arguments.target.clone(),
-        };
-        let mut wanted = vec![false; state.classes().len()];
-        classes.iter().for_each(|&id| wanted[id as usize] = true);
-        let is_target = |node: &NodeId| {
-            graph
-                .class(*node)
-                .is_some_and(|class| wanted[class as usize])
-        };
-        let targets: Vec<NodeId> = (0..graph.len()).filter(is_target).collect();
-        let merged = session.merged_paths(&targets)?;
+        let target = targets.name.clone();
         let led_to = led_to(session, &merged.unreachable)?;
         let unreachable_objects = merged.unreachable.len() as u64;
         let unreachable = unreachable(session.convention(), unreachable_objects, &led_to);
@@ -307,23 +374,23 @@ impl ClassPaths {
         let view = View {
             source,
             names: ClassNames::new(session),
-            limit: super::or_all(arguments.limit),
-            least: arguments.least,
-            merged: &merged,
+            limit: shown.limit,
+            least: shown.least,
+            merged,
         };
         let (branches, omitted) = view.branches(&merged.tops, 1, 0);
         let example = hex(session.address(view.example()));
-        Ok(ClassPaths {
+        Ok(MergedView {
             target,
             objects: merged.targets,
-            retained: session.retained_by(&classes, &targets)?,
+            retained: targets.retained,
             held: merged.held,
             other_holders: merged.other_holders,
             unreachable_objects,
             led_to,
             branches,
             omitted,
-            all_ways: command_line(source, arguments, &example),
+            all_ways: command_line(source, shown.dump, &example),
             unreachable,
         })
     }
@@ -347,6 +414,11 @@ impl ClassPaths {
             );
             out.line(format!("{more} {}", self.unreachable))?;
         }
+        self.tree(out)
+    }
+
+    /// The tree of branches and what its marks mean.
+    pub fn tree(&self, out: &mut Out) -> Result<(), Failure> {
         let mut table = Table::new([
             ("objects", Align::Right),
             ("share", Align::Right),
@@ -586,7 +658,7 @@ impl View<'_> {
 }
 
 /// The command line that asks about another target with the same options.
-fn command_line(source: &Source, arguments: &Arguments, target: &str) -> String {
+fn command_line(source: &Source, dump: Option<usize>, target: &str) -> String {
     let mut words = vec!["anthill paths".to_owned(), shell::file(&source.name)];
     words.push(shell::word(target));
     let convention = source.session.convention();
@@ -595,7 +667,6 @@ fn command_line(source: &Source, arguments: &Arguments, target: &str) -> String 
     } else if convention != Convention::DEFAULT {
         words.push(format!("--keep {}", kept(convention, &[])));
     }
-    let dump = arguments.source.dump;
     words.extend(dump.map(|dump| format!("--dump {dump}")));
     words.join(" ")
 }

@@ -2,11 +2,13 @@
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 15] = [
     "summary",
     "histogram",
     "classify",
     "classifiers",
+    "groups",
+    "inspect",
     "dominators",
     "paths",
     "object",

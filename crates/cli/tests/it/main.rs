@@ -4,6 +4,7 @@
 mod chain;
 mod classify;
 mod demo;
+mod groups;
 mod help;
 mod input;
 mod merged_paths;
