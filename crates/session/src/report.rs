@@ -6,6 +6,7 @@ use anthill_heap::{BitSet, ClassId};
 use anthill_leaks::{KeptClass, Severity, Subject, Suspect, Thresholds};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::patterns::{Pattern, Scene};
 use crate::ways::Way;
 use crate::{Error, RootsByObject, Session};
 
@@ -17,7 +18,8 @@ pub struct Report {
     pub suspects: Vec<ReportedSuspect>,
     /// Objects that retain much because the suspects are below them, outermost first.
     pub context: Vec<NodeId>,
-    pub thresholds: Thresholds,
+    /// Known ways to waste or lose memory that no suspect is needed for.
+    pub patterns: Vec<Pattern>,
 }
 
 pub struct ReportedSuspect {
@@ -32,13 +34,16 @@ pub struct ReportedSuspect {
     pub ways: Vec<(NodeId, Way)>,
     /// What it keeps alive, by class: objects and shallow bytes, most bytes first.
     pub contents: Vec<(ClassId, u64, u64)>,
+    /// Known ways to leak that it looks like.
+    pub patterns: Vec<Pattern>,
     /// Names the leak, the same in every run of the program.
     pub fingerprint: String,
 }
 
 impl Session {
     pub fn report(&self, thresholds: &Thresholds) -> Result<Report, Error> {
-        let found = self.suspects(thresholds)?;
+        let mut found = self.suspects(thresholds)?;
+        self.put_stopped_loaders_first(&mut found.suspects, thresholds)?;
         let graph = self.graph();
         let owners: Vec<Vec<NodeId>> = found
             .suspects
@@ -55,13 +60,59 @@ impl Session {
                 Some((owner, self.way(&graph, &roots, &path)))
             };
             let ways = owners.iter().filter_map(way).collect();
-            suspects.push(self.reported(&graph, suspect, ways)?);
+            suspects.push(self.reported(&graph, &paths, suspect, ways)?);
         }
         Ok(Report {
             suspects,
             context: found.context,
-            thresholds: *thresholds,
+            patterns: self.heap_patterns(),
         })
+    }
+
+    /// A component that was stopped should be gone: its class loader is a leak for certain, however
+    /// small, and explains all suspects within.
+    fn put_stopped_loaders_first(
+        &self,
+        suspects: &mut Vec<Suspect>,
+        thresholds: &Thresholds,
+    ) -> Result<(), Error> {
+        let analysis = self.analysis()?;
+        let dominators = &analysis.dominators;
+        let is_stopped = |&loader: &NodeId| {
+            let state = self.loader_state(loader);
+            let stopped = ["STOPPING", "STOPPED", "DESTROYING", "DESTROYED", "FAILED"];
+            dominators.is_reachable(loader)
+                && state.is_some_and(|state| stopped.contains(&state.as_str()))
+        };
+        let loaders = analysis.groups().loaders.iter().copied().flatten();
+        let mut stopped: Vec<NodeId> = loaders.filter(is_stopped).collect();
+        stopped.sort_by_key(|&loader| std::cmp::Reverse(dominators.retained(loader)));
+        let within = |node: NodeId| {
+            let mut chain = std::iter::once(node).chain(dominators.chain(node));
+            chain.any(|node| stopped.contains(&node))
+        };
+        suspects.retain(|suspect| match &suspect.subject {
+            Subject::Loader(node) | Subject::Object(node) => !within(*node),
+            Subject::Owners(owners) => !owners.iter().all(|&owner| within(owner)),
+            Subject::Class(_) => true,
+        });
+        let high = analysis.total().retained as f64 * thresholds.high / 100.0;
+        let suspect = |&loader: &NodeId| {
+            let retained = dominators.retained(loader);
+            Suspect {
+                subject: Subject::Loader(loader),
+                retained,
+                severity: if retained as f64 > high {
+                    Severity::High
+                } else {
+                    Severity::Medium
+                },
+                accumulation: None,
+                kept: None,
+            }
+        };
+        suspects.splice(0..0, stopped.iter().map(suspect));
+        Ok(())
     }
 
     /// The objects to which paths are shown.
@@ -81,17 +132,10 @@ impl Session {
         }
     }
 
-    fn objects_of_class(&self, class: ClassId) -> impl Iterator<Item = NodeId> + '_ {
-        let classes: &[ClassId] = &self.state().columns.classes;
-        (0..)
-            .zip(classes)
-            .filter(move |&(_, &of)| of == class)
-            .map(|(object, _)| object)
-    }
-
     fn reported(
         &self,
         graph: &Graph,
+        paths: &Paths,
         suspect: Suspect,
         ways: Vec<(NodeId, Way)>,
     ) -> Result<ReportedSuspect, Error> {
@@ -104,9 +148,21 @@ impl Session {
                 gc_closure_among(graph, dominators.reachable(), &objects)
             }
         };
+        let contents = self.contents(graph, &closure);
+        let scene = Scene {
+            session: self,
+            graph,
+            paths,
+            subject: &suspect.subject,
+            accumulation: suspect.accumulation,
+            ways: &ways,
+            closure: &closure,
+            contents: &contents,
+        };
         Ok(ReportedSuspect {
+            patterns: scene.patterns(),
             retained_objects: closure.count() as u64,
-            contents: self.contents(graph, &closure),
+            contents,
             fingerprint: self.fingerprint(&suspect, &ways),
             subject: suspect.subject,
             severity: suspect.severity,

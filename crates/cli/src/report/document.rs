@@ -4,13 +4,14 @@ use anthill_graph::NodeId;
 use anthill_heap::ClassId;
 use anthill_leaks::{Severity, Subject};
 use anthill_session::{
-    Analysis, Grouping, Member, Report, ReportedSuspect, Session, TreeOptions, Way, frame_name,
+    Analysis, Grouping, Member, Pattern, PatternKind, Report, ReportedSuspect, Session,
+    TreeOptions, Way, frame_name,
 };
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::names::class_name;
-use crate::output::units::{bytes, count, counted, hex, share};
+use crate::output::units::{bytes, count, counted, hex, separated, share};
 use crate::source::Source;
 
 /// Rows of the table of classes.
@@ -39,6 +40,8 @@ pub struct Document {
     #[serde(skip)]
     pub missing: Vec<String>,
     pub suspects: Vec<SuspectText>,
+    /// What is worth knowing besides the suspects.
+    pub patterns: Vec<PatternText>,
     /// What retains much because the suspects are below it.
     pub context: Vec<Named>,
     pub classes: Vec<ClassRow>,
@@ -60,8 +63,17 @@ pub struct SuspectText {
     pub accumulation: Option<Named>,
     pub kept: Option<Kept>,
     pub contents: Vec<Content>,
+    /// Known ways to leak that it looks like.
+    pub patterns: Vec<PatternText>,
     pub advice: Advice,
     pub fingerprint: String,
+}
+
+#[derive(Serialize)]
+pub struct PatternText {
+    pub name: &'static str,
+    pub evidence: String,
+    pub fix: &'static str,
 }
 
 #[derive(Serialize)]
@@ -132,7 +144,8 @@ pub struct Tile {
 #[derive(Serialize)]
 pub struct Advice {
     pub verify: String,
-    pub fix: &'static str,
+    /// What a pattern does not say already.
+    pub fix: Option<&'static str>,
 }
 
 struct Maker<'a> {
@@ -174,6 +187,7 @@ impl Document {
                 .iter()
                 .map(|suspect| maker.suspect(suspect))
                 .collect(),
+            patterns: maker.patterns(&report.patterns),
             context: report
                 .context
                 .iter()
@@ -219,6 +233,7 @@ impl Maker<'_> {
                     shallow,
                 })
                 .collect(),
+            patterns: self.patterns(&suspect.patterns),
             advice: self.advice(suspect, &owners),
             fingerprint: suspect.fingerprint.clone(),
             owners,
@@ -306,35 +321,35 @@ impl Maker<'_> {
             (_, Some(owner)) => format!("anthill paths {file} {}", owner.object.address),
             (_, None) => format!("anthill dominators {file}"),
         };
-        let in_static = owners
-            .iter()
-            .any(|owner| owner.held_by.starts_with("static field"));
         let in_thread = owners.iter().any(|owner| owner.thread.is_some());
         let fix = match suspect.subject {
-            Subject::Loader(_) => {
-                "Find out what outside of the component still refers to its loader: a thread it \
-                 started, a thread-local value, a registered driver or hook. Undo that when the \
-                 component stops."
-            }
-            _ if in_thread => {
-                "A thread holds it while it runs. See whether the thread ends, whether it is a pool \
-                 thread with a thread-local value that nobody removes, or whether it works on more \
-                 than it needs at once."
-            }
-            Subject::Owners(_) => {
+            Subject::Owners(_) => Some(
                 "An entry is only freed when all of them let go of it: remove it from each, or let \
-                 all but one hold it weakly. Give caches a limit and entries an age."
-            }
-            _ if in_static => {
-                "What a static field holds lives as long as its class. If it is a cache, give it a \
-                 limit or an age; if it is a registry, see who should have removed the entries."
-            }
-            _ => {
+                 all but one hold it weakly. Give caches a limit and entries an age.",
+            ),
+            _ if !suspect.patterns.is_empty() => None,
+            _ if in_thread => Some(
+                "A thread holds it while it runs. See whether the thread ends, and whether it works \
+                 on more than it needs at once.",
+            ),
+            _ => Some(
                 "See who adds to it and who should take away again, and whether it has a limit. \
-                 Compare with a dump taken later: does it grow?"
-            }
+                 Compare with a dump taken later: does it grow?",
+            ),
         };
         Advice { verify, fix }
+    }
+
+    fn patterns(&self, patterns: &[Pattern]) -> Vec<PatternText> {
+        let text = |pattern: &Pattern| {
+            let (name, fix) = words(pattern.kind);
+            PatternText {
+                name,
+                evidence: separated(&self.hidden(&pattern.evidence)),
+                fix,
+            }
+        };
+        patterns.iter().map(text).collect()
     }
 
     fn owner(&self, node: NodeId, way: &Way) -> Owner {
@@ -464,6 +479,53 @@ impl Maker<'_> {
         }
         let top = tiles.into_iter().next().flatten();
         Ok(top.map_or_else(Vec::new, |top| top.children))
+    }
+}
+
+/// The name of a pattern and what usually helps.
+fn words(kind: PatternKind) -> (&'static str, &'static str) {
+    match kind {
+        PatternKind::LeakedLoader => (
+            "leaked class loader",
+            "Undo what refers to it from outside when the component stops: end its threads, \
+             remove thread-local values, deregister drivers and hooks.",
+        ),
+        PatternKind::StaticCollection => (
+            "growing collection in a static field",
+            "It lives as long as its class. If it is a cache, give it a limit or an age; if it is \
+             a registry, see who should have removed the entries.",
+        ),
+        PatternKind::ThreadLocalValue => (
+            "thread-local value",
+            "Pool threads do not end, and neither do their thread-local values: call remove() in a \
+             finally block, or share one instance.",
+        ),
+        PatternKind::Listeners => (
+            "listeners that were not removed",
+            "Remove a listener where its owner is closed, or let the registry hold it weakly.",
+        ),
+        PatternKind::InnerClass => (
+            "hidden reference of an inner class",
+            "Make the class static, or turn the lambda into one that uses no member of its outer \
+             object.",
+        ),
+        PatternKind::ObsoleteReferences => (
+            "obsolete references in an array",
+            "Set the slot to null when an element is removed.",
+        ),
+        PatternKind::WeakMapValue => (
+            "weak map whose values reach their keys",
+            "Hold the value weakly too, or keep it in the key.",
+        ),
+        PatternKind::ReferenceQueue => (
+            "backlog in a reference queue",
+            "The thread that empties the queue is blocked or too slow: look at finalizers and \
+             cleaners in the thread stacks.",
+        ),
+        PatternKind::OffHeap => (
+            "memory outside of the heap",
+            "Limit it with -XX:MaxDirectMemorySize, pool the buffers, and see who keeps them.",
+        ),
     }
 }
 

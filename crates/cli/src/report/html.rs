@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anthill_leaks::Severity;
 
-use super::document::{Document, Owner, SuspectText};
+use super::document::{Document, Owner, PatternText, SuspectText};
 use super::treemap;
 use crate::output::units::{bytes, count, counted, share};
 
@@ -24,6 +24,13 @@ pub fn page(document: &Document) -> String {
     }
     for (number, suspect) in (1..).zip(&document.suspects) {
         add_suspect(&mut out, document, number, suspect);
+    }
+    if !document.patterns.is_empty() {
+        out += "<section>\n<h2>Besides</h2>\n";
+        for pattern in &document.patterns {
+            add_pattern(&mut out, pattern);
+        }
+        out += "</section>\n";
     }
     add_context(&mut out, document);
     out += "<section>\n<h2>What retains the heap</h2>\n\
@@ -92,13 +99,29 @@ fn add_suspect(out: &mut String, document: &Document, number: usize, suspect: &S
             bar(content.shallow, suspect.retained)
         );
     }
+    out.push_str("</table>\n</details>\n");
+    for pattern in &suspect.patterns {
+        add_pattern(out, pattern);
+    }
+    if let Some(fix) = suspect.advice.fix {
+        let _ = writeln!(out, "<p>{}</p>", escaped(fix));
+    }
     let _ = write!(
         out,
-        "</table>\n</details>\n<p>{}</p>\n<p class=\"note\">Look closer: <code>{}</code></p>\n\
+        "<p class=\"note\">Look closer: <code>{}</code></p>\n\
          <p class=\"note\">Fingerprint <code>{}</code></p>\n</article>\n",
-        escaped(suspect.advice.fix),
         escaped(&suspect.advice.verify),
         suspect.fingerprint
+    );
+}
+
+fn add_pattern(out: &mut String, pattern: &PatternText) {
+    let _ = writeln!(
+        out,
+        "<p class=\"pattern\"><b>Looks like: {}.</b> {} {}</p>",
+        escaped(pattern.name),
+        escaped(&pattern.evidence),
+        escaped(pattern.fix)
     );
 }
 

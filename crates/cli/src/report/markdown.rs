@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anthill_leaks::Severity;
 
-use super::document::{Document, Owner, SuspectText};
+use super::document::{Document, Owner, PatternText, SuspectText};
 use crate::output::units::{bytes, count, share};
 
 pub fn text(document: &Document) -> String {
@@ -25,6 +25,12 @@ pub fn text(document: &Document) -> String {
     }
     for (number, suspect) in (1..).zip(&document.suspects) {
         add_suspect(&mut out, document, number, suspect);
+    }
+    if !document.patterns.is_empty() {
+        out += "## Besides\n\n";
+        for pattern in &document.patterns {
+            add_pattern(&mut out, pattern);
+        }
     }
     if !document.context.is_empty() {
         out += "## Around them\n\nThese retain much only because the suspects are below them.\n\n";
@@ -73,12 +79,28 @@ fn add_suspect(out: &mut String, document: &Document, number: usize, suspect: &S
             bytes(content.shallow)
         );
     }
+    out.push('\n');
+    for pattern in &suspect.patterns {
+        add_pattern(out, pattern);
+    }
+    if let Some(fix) = suspect.advice.fix {
+        let _ = writeln!(out, "{fix}\n");
+    }
     let _ = writeln!(
         out,
-        "\n{}\n\nLook closer: {}\n\nFingerprint: `{}`\n",
-        suspect.advice.fix,
+        "Look closer: {}\n\nFingerprint: `{}`\n",
         code(&suspect.advice.verify),
         suspect.fingerprint
+    );
+}
+
+fn add_pattern(out: &mut String, pattern: &PatternText) {
+    let _ = writeln!(
+        out,
+        "Looks like: **{}**. {} {}\n",
+        pattern.name,
+        escaped(&pattern.evidence),
+        pattern.fix
     );
 }
 

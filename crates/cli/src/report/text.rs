@@ -4,7 +4,7 @@ use std::io;
 
 use anthill_leaks::Severity;
 
-use super::document::{Document, Owner, SuspectText};
+use super::document::{Document, Owner, PatternText, SuspectText};
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, counted, share};
 use crate::output::{BOLD, Out};
@@ -27,6 +27,12 @@ pub fn write(document: &Document, out: &mut Out) -> io::Result<()> {
     for (number, suspect) in (1..).zip(&document.suspects) {
         out.blank()?;
         write_suspect(document, number, suspect, out)?;
+    }
+    if !document.patterns.is_empty() {
+        out.blank()?;
+        for pattern in &document.patterns {
+            write_pattern(pattern, out)?;
+        }
     }
     if !document.context.is_empty() {
         out.blank()?;
@@ -73,9 +79,23 @@ fn write_suspect(
     }
     table.print(out)?;
     out.blank()?;
-    out.wrapped(&format!("   {}", suspect.advice.fix), 3)?;
+    for pattern in &suspect.patterns {
+        write_pattern(pattern, out)?;
+    }
+    if let Some(fix) = suspect.advice.fix {
+        out.wrapped(&format!("   {fix}"), 3)?;
+    }
     out.line(format!("   Look closer: {}", suspect.advice.verify))?;
     out.remark(&format!("   fingerprint {}", suspect.fingerprint))
+}
+
+fn write_pattern(pattern: &PatternText, out: &mut Out) -> io::Result<()> {
+    let name = out.styled(BOLD, pattern.name);
+    let text = format!(
+        "   Looks like: {name}. {} {}",
+        pattern.evidence, pattern.fix
+    );
+    out.wrapped(&text, 3)
 }
 
 fn write_owner(owner: &Owner, out: &mut Out) -> io::Result<()> {

@@ -1,0 +1,426 @@
+//! Known ways to leak, recognised by what they look like in the heap. A pattern is named only with
+//! the evidence for it.
+
+use anthill_graph::{Graph, NodeId, Paths};
+use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId, Value};
+use anthill_leaks::Subject;
+use rustc_hash::FxHashSet;
+
+use crate::Session;
+use crate::labels::edge_kind;
+use crate::ways::Way;
+
+/// Objects of a class that are looked at.
+const SAMPLE: usize = 256;
+/// Steps that a search from a single object makes at most.
+const NEARBY: usize = 2_000;
+/// Elements of an array that are looked at.
+const ELEMENTS: u32 = 1 << 22;
+/// A queue of fewer references is no backlog.
+const BACKLOG: i64 = 1_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PatternKind {
+    /// A component was stopped, but something outside still refers to its class loader.
+    LeakedLoader,
+    /// A static field holds a collection that has grown large.
+    StaticCollection,
+    /// A value of a `ThreadLocal` that lives as long as its thread.
+    ThreadLocalValue,
+    /// Listeners that were registered and never removed.
+    Listeners,
+    /// Objects kept alive by the hidden reference of an inner class or lambda.
+    InnerClass,
+    /// An array still refers to what its owner no longer counts.
+    ObsoleteReferences,
+    /// The value of a weak map's entry reaches the key, which can so never be collected.
+    WeakMapValue,
+    /// References wait in a queue for somebody to take them out.
+    ReferenceQueue,
+    /// Memory outside of the heap that buffers in it own.
+    OffHeap,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    pub kind: PatternKind,
+    /// What was seen, in a sentence.
+    pub evidence: String,
+}
+
+fn pattern(kind: PatternKind, evidence: String) -> Option<Pattern> {
+    Some(Pattern { kind, evidence })
+}
+
+/// A suspect as its patterns see it.
+pub(crate) struct Scene<'a> {
+    pub session: &'a Session,
+    pub graph: &'a Graph<'a>,
+    pub paths: &'a Paths,
+    pub subject: &'a Subject,
+    pub accumulation: Option<NodeId>,
+    pub ways: &'a [(NodeId, Way)],
+    /// All that would die with the suspect.
+    pub closure: &'a BitSet,
+    pub contents: &'a [(ClassId, u64, u64)],
+}
+
+impl Scene<'_> {
+    pub fn patterns(&self) -> Vec<Pattern> {
+        let found = [
+            self.leaked_loader(),
+            self.thread_locals(),
+            self.obsolete_references(),
+            self.inner_class(),
+            self.weak_map(),
+            self.listeners(),
+            self.static_collection(),
+        ];
+        found.into_iter().flatten().collect()
+    }
+
+    fn class_name(&self, node: NodeId) -> &str {
+        let state = self.session.state();
+        if node < state.len() {
+            &state.class(node).name
+        } else {
+            ""
+        }
+    }
+
+    fn leaked_loader(&self) -> Option<Pattern> {
+        let &Subject::Loader(loader) = self.subject else {
+            return None;
+        };
+        let state = self.session.loader_state(loader);
+        let (_, way) = self.ways.first()?;
+        let holder = self.outside_holder(way);
+        let holder = holder.unwrap_or_else(|| way.short.clone());
+        let evidence = match state {
+            Some(state) => format!("The loader is {state}, but still held through {holder}."),
+            None => format!("The loader is held through {holder}."),
+        };
+        pattern(PatternKind::LeakedLoader, evidence)
+    }
+
+    /// What kind of thing outside of a component its loader is reached through.
+    fn outside_holder(&self, way: &Way) -> Option<String> {
+        let step = |words: &[&str]| {
+            let mut steps = way.steps.iter();
+            steps.find(|step| {
+                let class = self.class_name(step.node);
+                words.iter().any(|word| class.contains(word))
+            })
+        };
+        let label = |node: NodeId| self.session.label(node).to_string();
+        if let Some(step) = step(&["ThreadLocal$ThreadLocalMap$Entry"]) {
+            return Some(format!("a thread-local value ({})", label(step.node)));
+        }
+        if let Some(step) = step(&["java.sql.DriverInfo"]) {
+            return Some(format!(
+                "a JDBC driver that is still registered ({})",
+                label(step.node)
+            ));
+        }
+        if step(&["ApplicationShutdownHooks"]).is_some() {
+            return Some("a shutdown hook".to_owned());
+        }
+        let thread = way
+            .steps
+            .iter()
+            .find(|step| self.session.is_thread(step.node));
+        thread.map(|step| format!("a running thread ({})", label(step.node)))
+    }
+
+    fn thread_locals(&self) -> Option<Pattern> {
+        const ENTRY: &str = "java.lang.ThreadLocal$ThreadLocalMap$Entry";
+        let owners: Vec<NodeId> = match self.subject {
+            &Subject::Class(class) => self.session.objects_of_class(class).take(SAMPLE).collect(),
+            _ => self.ways.iter().map(|&(owner, _)| owner).collect(),
+        };
+        let through_entry = |&owner: &NodeId| {
+            let path = self.paths.to(owner).unwrap_or_default();
+            path.iter().any(|&node| self.class_name(node) == ENTRY)
+        };
+        let held = owners.iter().filter(|owner| through_entry(owner)).count();
+        let thread = self.ways.iter().flat_map(|(_, way)| &way.steps);
+        let thread = thread
+            .map(|step| step.node)
+            .find(|&node| self.session.is_thread(node));
+        let thread = thread.map_or(String::new(), |thread| {
+            format!(", for example of {}", self.session.label(thread))
+        });
+        if held * 2 <= owners.len() {
+            return None;
+        }
+        let evidence = match owners.len() {
+            1 => format!("It is a thread-local value{thread}."),
+            all => format!("{held} of {all} are thread-local values{thread}."),
+        };
+        pattern(PatternKind::ThreadLocalValue, evidence)
+    }
+
+    fn static_collection(&self) -> Option<Pattern> {
+        let (owner, way) = self.ways.iter().find(|(owner, way)| {
+            way.short.starts_with("static field") && self.is_collection(*owner)
+        })?;
+        let evidence = format!("{} is a {}.", way.short, self.class_name(*owner));
+        pattern(PatternKind::StaticCollection, evidence)
+    }
+
+    fn is_collection(&self, node: NodeId) -> bool {
+        let state = self.session.state();
+        let roots = [
+            "java.util.AbstractCollection",
+            "java.util.AbstractMap",
+            "java.util.Dictionary",
+        ];
+        node < state.len()
+            && state
+                .superclasses(state.class_id(node))
+                .any(|class| roots.contains(&state.classes()[class as usize].name.as_str()))
+    }
+
+    fn listeners(&self) -> Option<Pattern> {
+        let words = ["listener", "observer", "subscriber", "callback"];
+        let is_one = |text: &str| {
+            let text = text.to_ascii_lowercase();
+            words.iter().any(|word| text.contains(word))
+        };
+        let field = self.ways.iter().find_map(|(_, way)| {
+            let mut steps = way.steps.iter().filter_map(|step| step.via.as_ref());
+            steps.find(|via| is_one(via))
+        });
+        if let Some(field) = field {
+            return pattern(
+                PatternKind::Listeners,
+                format!("The path leads through `{field}`."),
+            );
+        }
+        let state = self.session.state();
+        let class = self.contents.iter().find(|(class, objects, _)| {
+            *objects > 1 && is_one(&state.classes()[*class as usize].name)
+        });
+        let (class, objects, _) = class?;
+        let name = &state.classes()[*class as usize].name;
+        pattern(
+            PatternKind::Listeners,
+            format!("It keeps {objects} objects of {name} alive."),
+        )
+    }
+
+    /// Whether many objects of what is kept alive are held by a hidden reference.
+    fn inner_class(&self) -> Option<Pattern> {
+        let state = self.session.state();
+        let dominators = &self.session.analysis().ok()?.dominators;
+        let hidden_field = |&object: &NodeId| {
+            let above = dominators.chain(object).next()?;
+            let kind = edge_kind(self.graph, above, object)?;
+            let name = self.session.edge_name(above, object, kind);
+            (name.starts_with("this$") || name.starts_with("arg$")).then_some((above, name))
+        };
+        let own = self.contents.iter().filter(|(class, objects, _)| {
+            let class = &state.classes()[*class as usize];
+            *objects > 1 && !matches!(class.kind, ClassKind::Array(_))
+        });
+        for &(class, objects, _) in own {
+            let members = self.session.objects_of_class(class);
+            let members = members.filter(|&object| self.closure.contains(object));
+            let every = (objects as usize / SAMPLE).max(1);
+            let sample: Vec<NodeId> = members.step_by(every).take(SAMPLE).collect();
+            let held: Vec<(NodeId, String)> = sample.iter().filter_map(hidden_field).collect();
+            if held.len() * 2 > sample.len() {
+                let name = &state.classes()[class as usize].name;
+                let (holder, field) = &held[0];
+                let evidence = format!(
+                    "{} of {} {name} that were looked at are only alive through the hidden reference `{field}` of {}.",
+                    held.len(),
+                    sample.len(),
+                    self.class_name(*holder)
+                );
+                return pattern(PatternKind::InnerClass, evidence);
+            }
+        }
+        None
+    }
+
+    /// An array whose owner counts fewer elements than it refers to.
+    fn obsolete_references(&self) -> Option<Pattern> {
+        let (state, records) = (self.session.state(), self.session.records());
+        let dominators = &self.session.analysis().ok()?.dominators;
+        let owners = self.ways.iter().map(|&(owner, _)| owner);
+        let is_array = |node: &NodeId| {
+            *node < state.len() && state.class(*node).kind == ClassKind::Array(FieldType::Object)
+        };
+        let array = self.accumulation.into_iter().chain(owners).find(is_array)?;
+        let holder = dominators
+            .chain(array)
+            .next()
+            .filter(|&node| node < state.len())?;
+        let counts = [
+            "size",
+            "count",
+            "top",
+            "length",
+            "elementCount",
+            "used",
+            "n",
+        ];
+        let size = counts
+            .iter()
+            .find_map(|name| match records.field(state, holder, name)? {
+                Value::Int(size) => Some((*name, u32::try_from(size).ok()?)),
+                _ => None,
+            });
+        let (name, size) = size?;
+        let length = state.array_length(array)?.min(ELEMENTS);
+        let beyond = records.elements(state, array, size.min(length)..length);
+        let beyond = beyond
+            .iter()
+            .filter(|value| !matches!(value, Value::Object(0)))
+            .count();
+        if beyond <= size as usize {
+            return None;
+        }
+        let evidence = format!(
+            "{} has `{name}` {size}, but {beyond} elements of its array beyond that still refer to objects.",
+            self.session.label(holder)
+        );
+        pattern(PatternKind::ObsoleteReferences, evidence)
+    }
+
+    fn weak_map(&self) -> Option<Pattern> {
+        let (state, records) = (self.session.state(), self.session.records());
+        let is_entry =
+            |class: ClassId| state.classes()[class as usize].name == "java.util.WeakHashMap$Entry";
+        let class = self
+            .contents
+            .iter()
+            .map(|&(class, _, _)| class)
+            .find(|&class| is_entry(class))?;
+        let entries = self.session.objects_of_class(class);
+        let sample: Vec<ObjectId> = entries
+            .filter(|&entry| self.closure.contains(entry))
+            .take(SAMPLE)
+            .collect();
+        let reaches_key = |&&entry: &&ObjectId| {
+            let key = state.referent(entry).map(|(key, _)| key);
+            let value = records.field_object(state, entry, "value");
+            match (key, value) {
+                (Some(key), Some(value)) => self.reaches(value, key),
+                _ => false,
+            }
+        };
+        let reaching = sample.iter().filter(reaches_key).count();
+        if reaching * 2 <= sample.len() {
+            return None;
+        }
+        let evidence = format!(
+            "In {reaching} of {} entries that were looked at the value leads back to its own weak key.",
+            sample.len()
+        );
+        pattern(PatternKind::WeakMapValue, evidence)
+    }
+
+    fn reaches(&self, from: NodeId, to: NodeId) -> bool {
+        let mut seen = FxHashSet::from_iter([from]);
+        let mut work = vec![from];
+        while let Some(node) = work.pop().filter(|_| seen.len() < NEARBY) {
+            if node == to {
+                return true;
+            }
+            work.extend(
+                self.graph
+                    .referenced(node)
+                    .filter(|&next| seen.insert(next)),
+            );
+        }
+        false
+    }
+}
+
+impl Session {
+    pub(crate) fn objects_of_class(&self, class: ClassId) -> impl Iterator<Item = NodeId> + '_ {
+        let classes: &[ClassId] = &self.state().columns.classes;
+        let of_class = (0..).zip(classes).filter(move |&(_, &of)| of == class);
+        of_class.map(|(object, _)| object)
+    }
+
+    fn is_thread(&self, node: NodeId) -> bool {
+        let state = self.state();
+        node < state.len()
+            && state
+                .superclasses(state.class_id(node))
+                .any(|class| state.classes()[class as usize].name == "java.lang.Thread")
+    }
+
+    /// The state that a web application's class loader says it is in.
+    pub(crate) fn loader_state(&self, loader: NodeId) -> Option<String> {
+        let (state, records) = (self.state(), self.records());
+        if loader >= state.len() {
+            return None;
+        }
+        let value = records.field_object(state, loader, "state")?;
+        let name = records.field_object(state, value, "name")?;
+        records.text(state, name, 40)
+    }
+
+    /// Patterns that no suspect is needed for.
+    pub(crate) fn heap_patterns(&self) -> Vec<Pattern> {
+        [self.reference_queues(), self.off_heap()]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn reference_queues(&self) -> Option<Pattern> {
+        let (state, records) = (self.state(), self.records());
+        let dominators = &self.analysis().ok()?.dominators;
+        let extends_queue = |&class: &ClassId| {
+            let mut chain = state.superclasses(class);
+            chain
+                .any(|class| state.classes()[class as usize].name == "java.lang.ref.ReferenceQueue")
+        };
+        let classes = (0..state.classes().len() as ClassId).filter(extends_queue);
+        let queues = classes.flat_map(|class| self.objects_of_class(class));
+        let length = |queue: NodeId| match records.field(state, queue, "queueLength") {
+            Some(Value::Long(length)) if dominators.is_reachable(queue) => (length, queue),
+            _ => (0, queue),
+        };
+        let (length, queue) = queues.map(length).max()?;
+        if length < BACKLOG {
+            return None;
+        }
+        let evidence = format!("{length} references wait in {}.", self.label(queue));
+        pattern(PatternKind::ReferenceQueue, evidence)
+    }
+
+    /// Buffers with a cleaner own their memory; the others are views of them.
+    fn off_heap(&self) -> Option<Pattern> {
+        let (state, records) = (self.state(), self.records());
+        let dominators = &self.analysis().ok()?.dominators;
+        let is_buffer =
+            |&class: &ClassId| state.classes()[class as usize].name == "java.nio.DirectByteBuffer";
+        let class = (0..state.classes().len() as ClassId).find(is_buffer)?;
+        let (mut buffers, mut bytes) = (0u64, 0u64);
+        for buffer in self
+            .objects_of_class(class)
+            .filter(|&object| dominators.is_reachable(object))
+        {
+            let owns = records.field_object(state, buffer, "cleaner").is_some();
+            if let (true, Some(Value::Int(capacity))) =
+                (owns, records.field(state, buffer, "capacity"))
+            {
+                buffers += 1;
+                bytes += u64::try_from(capacity).unwrap_or_default();
+            }
+        }
+        if buffers == 0 {
+            return None;
+        }
+        let evidence = format!(
+            "{buffers} direct byte buffers own {bytes} bytes outside of the heap, which no size in this report includes."
+        );
+        pattern(PatternKind::OffHeap, evidence)
+    }
+}
