@@ -9,6 +9,9 @@ pub enum Error {
     /// A step cannot be evaluated on this heap.
     #[error("{step}: {reason}")]
     Step { step: String, reason: String },
+    /// What a person wrote was stopped; the message has the place.
+    #[error("{0}")]
+    Stopped(String),
 }
 
 impl From<Cancelled> for Error {

@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
-use anthill_heap::{Buffer, Cancelled, ClassId, ObjectId};
+use anthill_heap::{Buffer, ClassId, ObjectId};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::builtin::Context;
 use crate::error::Error;
-use crate::language::{Evaluator, Expression, Frame, Function, Linker, Node, Op, Property, Value};
+use crate::language::{
+    Budget, Evaluator, Expression, Frame, Function, Linker, Node, Op, OwnFunction, Property, Stop,
+    Value,
+};
 use crate::referred::Referred;
 use crate::values::{Assignment, Classified, LabelId, NO_PATH, Values};
 
@@ -25,6 +28,10 @@ const CHECK_EVERY: usize = 1 << 16;
 /// An expression for each class of a heap.
 pub(crate) struct Compiled {
     by_class: Vec<Node>,
+    functions: Vec<OwnFunction>,
+    budget: Budget,
+    /// How messages call it.
+    name: String,
 }
 
 /// What expressions ask that is computed for all objects at once.
@@ -60,6 +67,15 @@ impl Needs {
 type Lists = (Vec<u32>, Vec<ObjectId>);
 
 impl Compiled {
+    pub fn evaluator<'p>(&'p self, context: &'p Context<'p>) -> Evaluator<'p> {
+        Evaluator {
+            context,
+            functions: &self.functions,
+            budget: &self.budget,
+            name: &self.name,
+        }
+    }
+
     fn is_by_class(&self) -> bool {
         self.by_class.iter().all(|node| node.as_const().is_some())
     }
@@ -68,22 +84,41 @@ impl Compiled {
 impl Context<'_> {
     pub(crate) fn compile(&self, expression: &Expression) -> Result<Compiled, Error> {
         let linker = Linker::new(self);
-        let node = linker.tabulate(linker.link(expression.node().clone())?);
+        let ready = |node: &Node| -> Result<Node, Error> {
+            Ok(linker.tabulate(linker.link(node.clone())?))
+        };
+        let node = ready(expression.node())?;
+        let functions = expression.functions().iter().map(|function| {
+            let body = ready(&function.body)?;
+            Ok(OwnFunction {
+                body,
+                ..function.clone()
+            })
+        });
         let compiled = Compiled {
             by_class: linker.by_class(&node),
+            functions: functions.collect::<Result<_, Error>>()?,
+            budget: Budget::for_objects(self.graph.state.len()),
+            name: expression.source().to_owned(),
         };
-        self.prepare(&linker, &compiled.by_class)?;
+        let calls = |node: &Node| node.contains(&|node| matches!(node.op, Op::Call(..)));
+        self.prepare(&linker, &compiled, &compiled.by_class)?;
+        if compiled.by_class.iter().any(calls) {
+            let bodies = compiled.functions.iter().map(|function| &function.body);
+            let bodies: Vec<Node> = bodies.cloned().collect();
+            self.prepare(&linker, &compiled, &bodies)?;
+        }
         Ok(compiled)
     }
 
     /// Computes what all threads will ask for before they do.
-    fn prepare(&self, linker: &Linker, nodes: &[Node]) -> Result<(), Cancelled> {
+    fn prepare(&self, linker: &Linker, compiled: &Compiled, nodes: &[Node]) -> Result<(), Error> {
         let mut needs = Needs::default();
         nodes.iter().for_each(|node| needs.add(node));
         for referred in needs.referred {
             let by_class = linker.by_class(&referred.condition);
-            self.prepare(linker, &by_class)?;
-            referred.compute(self, &by_class)?;
+            self.prepare(linker, compiled, &by_class)?;
+            referred.compute(&compiled.evaluator(self), &by_class)?;
         }
         if needs.referrers {
             self.all_referrers();
@@ -146,18 +181,16 @@ impl Context<'_> {
         }
         let mut labels = Buffer::zeroed(self.graph.state.len() as usize);
         self.in_shares(&mut labels, |first, slots| {
-            let evaluator = Evaluator { context: self };
+            let evaluator = compiled.evaluator(self);
             let mut frame = Frame::new(self);
             self.each_object(first, slots, |object, class| {
-                decided[class as usize].unwrap_or_else(|| {
-                    frame.visit(Value::Object(object));
-                    let node = &compiled.by_class[class as usize];
-                    if evaluator.holds(node, &mut frame) {
-                        stay
-                    } else {
-                        out
-                    }
-                })
+                if let Some(label) = decided[class as usize] {
+                    return Ok(label);
+                }
+                frame.visit(Value::Object(object));
+                let holds = evaluator.holds(&compiled.by_class[class as usize], &mut frame);
+                evaluator.check(&frame, object)?;
+                Ok(if holds { stay } else { out })
             })
         })?;
         Ok(Classified {
@@ -171,7 +204,7 @@ impl Context<'_> {
         &self,
         compiled: &Compiled,
         from: std::ops::Range<ObjectId>,
-    ) -> Result<Vec<Lists>, Cancelled> {
+    ) -> Result<Vec<Lists>, Error> {
         let mut counts = vec![0; from.len()];
         self.in_shares(&mut counts, |first, slots| {
             let mut objects = Vec::new();
@@ -191,8 +224,8 @@ impl Context<'_> {
     fn in_shares<T: Send, S: Send>(
         &self,
         slots: &mut [S],
-        work: impl Fn(ObjectId, &mut [S]) -> Result<T, Cancelled> + Sync,
-    ) -> Result<Vec<T>, Cancelled> {
+        work: impl Fn(ObjectId, &mut [S]) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
         let share = share(slots.len());
         slots
             .par_chunks_mut(share)
@@ -206,8 +239,8 @@ impl Context<'_> {
         &self,
         first: ObjectId,
         slots: &mut [S],
-        mut value: impl FnMut(ObjectId, ClassId) -> S,
-    ) -> Result<(), Cancelled> {
+        mut value: impl FnMut(ObjectId, ClassId) -> Result<S, Error>,
+    ) -> Result<(), Error> {
         let classes: &[u32] = &self.graph.state.columns.classes;
         let classes = &classes[first as usize..];
         let mut object = first;
@@ -217,7 +250,7 @@ impl Context<'_> {
         {
             self.progress.check()?;
             for (slot, &class) in slots.iter_mut().zip(classes) {
-                *slot = value(object, class);
+                *slot = value(object, class)?;
                 object += 1;
             }
         }
@@ -232,17 +265,37 @@ impl Context<'_> {
         first: ObjectId,
         slots: &mut [S],
         mut use_value: impl FnMut(ClassId, Option<Value<'p>>, &mut Frame<'p>) -> S,
-    ) -> Result<(), Cancelled> {
-        let evaluator = Evaluator { context: self };
+    ) -> Result<(), Error> {
+        let evaluator = compiled.evaluator(self);
         let mut frame = Frame::new(self);
         self.each_object(first, slots, |object, class| {
             let node = &compiled.by_class[class as usize];
             if node.as_const().is_some() {
-                return use_value(class, None, &mut frame);
+                return Ok(use_value(class, None, &mut frame));
             }
             frame.visit(Value::Object(object));
             let value = evaluator.evaluate(node, &mut frame);
-            use_value(class, Some(value), &mut frame)
+            evaluator.check(&frame, object)?;
+            Ok(use_value(class, Some(value), &mut frame))
+        })
+    }
+}
+
+impl Evaluator<'_> {
+    /// Whether an object could be evaluated within the limits.
+    pub(crate) fn check(&self, frame: &Frame, object: ObjectId) -> Result<(), Error> {
+        let (spot, reason) = match frame.stopped() {
+            None => return Ok(()),
+            Some(Stop::Cancelled) => return Err(Error::Cancelled),
+            Some(Stop::Limit(spot, reason)) => (spot, reason),
+        };
+        let reason = format!("{reason}, at {}", self.context.object_name(object));
+        Err(match spot {
+            Some(spot) => Error::Stopped(spot.show(&reason)),
+            None => Error::Step {
+                step: self.name.to_owned(),
+                reason,
+            },
         })
     }
 }
@@ -271,7 +324,7 @@ struct Keys<'p> {
 impl<'p> Keys<'p> {
     fn new(context: &'p Context<'p>, compiled: &'p Compiled) -> Self {
         Keys {
-            evaluator: Evaluator { context },
+            evaluator: compiled.evaluator(context),
             compiled,
             values: Values::default(),
             by_class: vec![None; compiled.by_class.len()],

@@ -23,8 +23,8 @@ pub use builtin::Context;
 pub use catalog::{CATALOG, Call, Cardinality, Entry, What};
 pub use error::Error;
 pub use language::{
-    Binary, Definition, Definitions, Expr, ExprKind, Expression, Kind, Mistake, Parser, Role,
-    SIGNATURES, Signature, Token, Type, Unary,
+    Binary, Block, Body, Definition, Definitions, Expr, ExprKind, Expression, Kind, Mistake,
+    Parser, Role, SIGNATURES, Signature, Source, Statement, Token, Type, Unary,
 };
 pub use pattern::Pattern;
 pub use steps::Step;

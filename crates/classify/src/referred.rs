@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use anthill_heap::{BitSet, Cancelled, ObjectId};
+use anthill_heap::{BitSet, ObjectId};
 use rayon::prelude::*;
 
-use crate::builtin::Context;
+use crate::error::Error;
 use crate::language::{CURRENT, Evaluator, Frame, Function, Node, Op, Property, Value};
 
 /// What holds of an object if a condition holds for any, or for all, of its referrers.
@@ -55,52 +55,55 @@ impl Referred {
     }
 
     /// Computes it for all objects, unless that is done.
-    pub fn compute(&self, context: &Context, by_class: &[Node]) -> Result<(), Cancelled> {
+    pub fn compute(&self, evaluator: &Evaluator, by_class: &[Node]) -> Result<(), Error> {
         if self.objects.get().is_none() {
-            let found = context.referred_from(by_class, self.all)?;
+            let found = referred_from(evaluator, by_class, self.all)?;
             let _ = self.objects.set(found);
         }
         Ok(())
     }
 }
 
-impl Context<'_> {
-    /// The objects that reachable objects refer to for which the condition holds, or does not.
-    fn referred_from(&self, by_class: &[Node], unless: bool) -> Result<BitSet, Cancelled> {
-        let objects = self.graph.state.len();
-        let decided: Vec<Option<bool>> = by_class
-            .iter()
-            .map(|node| node.as_const().map(|value| *value == Value::Bool(true)))
-            .collect();
-        let classes: &[u32] = &self.graph.state.columns.classes;
-        let share = (objects as usize).div_ceil(rayon::current_num_threads() * 4);
-        let found = classes
-            .par_chunks(share.max(1))
-            .enumerate()
-            .map(|(index, classes)| {
-                self.progress.check()?;
-                let evaluator = Evaluator { context: self };
-                let mut frame = Frame::new(self);
-                let mut found = BitSet::new(objects as usize);
-                for (&class, from) in classes.iter().zip((index * share) as ObjectId..) {
-                    let holds = decided[class as usize].unwrap_or_else(|| {
+/// The objects that reachable objects refer to for which the condition holds, or does not.
+fn referred_from(evaluator: &Evaluator, by_class: &[Node], unless: bool) -> Result<BitSet, Error> {
+    let context = evaluator.context;
+    let objects = context.graph.state.len();
+    let decided: Vec<Option<bool>> = by_class
+        .iter()
+        .map(|node| node.as_const().map(|value| *value == Value::Bool(true)))
+        .collect();
+    let classes: &[u32] = &context.graph.state.columns.classes;
+    let share = (objects as usize).div_ceil(rayon::current_num_threads() * 4);
+    let found = classes
+        .par_chunks(share.max(1))
+        .enumerate()
+        .map(|(index, classes)| {
+            context.progress.check()?;
+            let mut frame = Frame::new(context);
+            let mut found = BitSet::new(objects as usize);
+            for (&class, from) in classes.iter().zip((index * share) as ObjectId..) {
+                let holds = match decided[class as usize] {
+                    Some(holds) => holds,
+                    None => {
                         frame.visit(Value::Object(from));
-                        evaluator.holds(&by_class[class as usize], &mut frame)
-                    });
-                    if holds != unless && self.dominators.is_reachable(from) {
-                        let to = self.graph.referenced(from);
-                        to.filter(|&to| to < objects)
-                            .for_each(|to| found.insert(to));
+                        let holds = evaluator.holds(&by_class[class as usize], &mut frame);
+                        evaluator.check(&frame, from)?;
+                        holds
                     }
+                };
+                if holds != unless && context.dominators.is_reachable(from) {
+                    let to = context.graph.referenced(from);
+                    to.filter(|&to| to < objects)
+                        .for_each(|to| found.insert(to));
                 }
-                Ok(found)
-            });
-        found.try_reduce(
-            || BitSet::new(objects as usize),
-            |mut all, found| {
-                all.union_with(&found);
-                Ok(all)
-            },
-        )
-    }
+            }
+            Ok(found)
+        });
+    found.try_reduce(
+        || BitSet::new(objects as usize),
+        |mut all, found| {
+            all.union_with(&found);
+            Ok(all)
+        },
+    )
 }

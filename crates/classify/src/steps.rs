@@ -1,7 +1,9 @@
 //! The steps of a classification, written as text: `where size > 1K, type, pointed-from, type`.
 
 use crate::catalog::{CATALOG, Call, Entry, What};
-use crate::language::{Checker, Definitions, Expression, Mistake, Parser, Role, Token};
+use crate::language::{
+    Body, Checker, Definitions, Expression, Mistake, Parser, Role, Source, Token,
+};
 use crate::pattern::closest;
 
 #[derive(Clone, Debug)]
@@ -147,26 +149,29 @@ impl Definitions {
         if !is_step_end(parser) {
             return Ok(None);
         }
-        let mut checker = Checker::new(parser.source(), self);
-        let checked = checker.inline(definition, &arguments, at)?;
-        let expression = Expression::new(&parser.source()[at..parser.last_end()], checked);
+        let source = Source::new(STEPS, parser.source());
+        let checked = Checker::new(&source, self).inline(definition, &arguments, at)?;
+        let written = &parser.source()[at..parser.last_end()];
+        let expression = Expression::new(written, checked, self);
         Ok(Some(Step::has_role(definition.role, expression)))
     }
 
-    /// The expression that comes next.
+    /// The expression or script that comes next.
     fn written(&self, role: Role, parser: &mut Parser) -> Result<Expression, Mistake> {
         let at = parser.span().start;
-        let expression = parser.expression()?;
-        let checked = Checker::new(parser.source(), self).check(&expression)?;
-        match role.refuses(&checked.ty) {
-            Some(refusal) => Err(parser.mistake(at, refusal)),
-            None => Ok(Expression::new(
-                &parser.source()[at..parser.last_end()],
-                checked,
-            )),
-        }
+        let body = match parser.is_symbol("{") {
+            true => Body::Script(parser.block()?),
+            false => Body::Expression(parser.expression()?),
+        };
+        let source = Source::new(STEPS, parser.source());
+        let checked = Checker::new(&source, self).body(&body, Some(role))?;
+        let written = &parser.source()[at..parser.last_end()];
+        Ok(Expression::new(written, checked, self))
     }
 }
+
+/// Where steps come from, for messages.
+const STEPS: &str = "the steps";
 
 fn is_step_end(parser: &Parser) -> bool {
     parser.at_end() || parser.is_symbol(",")

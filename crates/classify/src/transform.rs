@@ -116,12 +116,14 @@ const NOTHING: LabelId = LabelId::MAX;
 enum Failure {
     Cancelled,
     TooMany(TooMany),
+    Other(Error),
 }
 
 impl Failure {
     fn of(self, step: &Step) -> Error {
         match self {
             Failure::Cancelled => Error::Cancelled,
+            Failure::Other(error) => error,
             Failure::TooMany(too_many) => Error::Step {
                 step: step.name().to_owned(),
                 reason: too_many.reason(),
@@ -133,6 +135,12 @@ impl Failure {
 impl From<Cancelled> for Failure {
     fn from(_: Cancelled) -> Self {
         Failure::Cancelled
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Other(error)
     }
 }
 

@@ -24,9 +24,10 @@ impl DefinitionArguments {
                 let reason = format!("{}: {error}", path.display());
                 Failure::unusable(reason, "--define needs a text file with definitions.")
             })?;
+            let origin = path.display().to_string();
             definitions
-                .add(&text)
-                .map_err(|mistake| mistaken(&mistake, &path.display().to_string(), &text))?;
+                .add(&origin, &text)
+                .map_err(|mistake| mistaken(&mistake, &origin, &text))?;
         }
         Ok(definitions)
     }

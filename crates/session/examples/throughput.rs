@@ -11,7 +11,7 @@ use anthill_heap::Quiet;
 use anthill_session::{Error, Options, Session};
 
 /// What is measured: a name and steps.
-const STEPS: [(&str, &str); 8] = [
+const STEPS: [(&str, &str); 10] = [
     ("constant by class", "package(type)"),
     ("filter", "where length > 1000 && type == \"byte[]\""),
     ("classes and lengths", "length > 1000 && type == \"byte[]\""),
@@ -20,6 +20,14 @@ const STEPS: [(&str, &str); 8] = [
     ("text", "text.length"),
     ("references", "references.any(r => r.is_array)"),
     ("referrers", "referrers.any(r => r.type ~ \"java.util.*\")"),
+    (
+        "list of referrers",
+        "referrers.map(r => r.type).distinct.count",
+    ),
+    (
+        "script",
+        "{ let n = 0; for r in references { if r.size > 16 { n += r.size } } return bucket(n) }",
+    ),
 ];
 
 fn main() -> ExitCode {

@@ -1,11 +1,14 @@
 //! Expressions are checked before any object is visited: names, numbers of arguments, types.
 
+use std::sync::Arc;
+
 use super::functions::{Function, Kind, PATH, SIGNATURES, Signature};
-use super::node::{CURRENT, Node, Op};
+use super::node::{CURRENT, Node, Op, Spot};
 use super::parser::{Binary, Expr, ExprKind, Unary};
+use super::script::{Block, Statement};
 use super::types::Type;
 use super::value::Value;
-use super::{Definition, Definitions, Mistake};
+use super::{Body, Definition, Definitions, Mistake, Role, Source};
 use crate::catalog::{CATALOG, Call, Cardinality, Entry};
 use crate::pattern::closest;
 
@@ -21,23 +24,48 @@ pub struct Checked {
 }
 
 pub struct Checker<'c> {
-    source: &'c str,
+    source: &'c Source,
     definitions: &'c Definitions,
     /// What names stand for, innermost last.
-    scope: Vec<(String, Node, Type)>,
-    /// The next slot for the parameter of a lambda.
+    scope: Vec<Binding>,
+    /// The next slot for a variable.
     slot: usize,
     depth: usize,
+    /// Loops around the statement that is checked.
+    loops: usize,
+    /// The types of what the script returns, with their places.
+    returns: Vec<(Type, usize)>,
+}
+
+struct Binding {
+    name: String,
+    node: Node,
+    ty: Type,
+    /// Whether it can be given another value.
+    assignable: bool,
+}
+
+impl Binding {
+    fn fixed(name: &str, node: Node, ty: Type) -> Self {
+        Binding {
+            name: name.to_owned(),
+            node,
+            ty,
+            assignable: false,
+        }
+    }
 }
 
 impl<'c> Checker<'c> {
-    pub fn new(source: &'c str, definitions: &'c Definitions) -> Self {
+    pub fn new(source: &'c Source, definitions: &'c Definitions) -> Self {
         Checker {
             source,
             definitions,
             scope: Vec::new(),
             slot: CURRENT + 1,
             depth: 0,
+            loops: 0,
+            returns: Vec::new(),
         }
     }
 
@@ -45,13 +73,40 @@ impl<'c> Checker<'c> {
     pub fn definition(mut self, definition: &Definition) -> Result<Checked, Mistake> {
         for parameter in &definition.parameters {
             let unknown = Node::new(Op::Unknown, []);
-            self.scope.push((parameter.clone(), unknown, Type::Any));
+            self.scope
+                .push(Binding::fixed(parameter, unknown, Type::Any));
         }
-        self.check(&definition.body)
+        self.body(&definition.body, Some(definition.role))
+    }
+
+    /// The body of a function, whose parameters are the first variables.
+    pub fn function(mut self, parameters: &[String], body: &Body) -> Result<Checked, Mistake> {
+        for parameter in parameters {
+            self.declare(parameter, Type::Any);
+        }
+        self.body(body, None)
     }
 
     fn mistake(&self, at: usize, message: impl Into<String>) -> Mistake {
-        Mistake::at(self.source, at, message)
+        Mistake::at(&self.source.text, at, message)
+    }
+
+    /// An expression or a script that must have a role.
+    pub fn body(&mut self, body: &Body, role: Option<Role>) -> Result<Checked, Mistake> {
+        let checked = match body {
+            Body::Expression(expression) => {
+                let checked = self.check(expression)?;
+                self.returns = vec![(checked.ty.clone(), expression.span.start)];
+                checked
+            }
+            Body::Script(block) => self.script(block)?,
+        };
+        for (ty, at) in &self.returns {
+            if let Some(refusal) = role.and_then(|role| role.refuses(ty)) {
+                return Err(self.mistake(*at, refusal));
+            }
+        }
+        Ok(checked)
     }
 
     pub fn check(&mut self, expression: &Expr) -> Result<Checked, Mistake> {
@@ -84,6 +139,7 @@ impl<'c> Checker<'c> {
                 self.member(of_checked, of.span.start, name, arguments, name_span.start)
             }
             ExprKind::Element(parts) => self.element(parts),
+            ExprKind::List(items) => self.list(items),
             ExprKind::Lambda(..) => Err(self.mistake(
                 at,
                 "`x => …` can only be the argument of a function of lists, like `any`",
@@ -188,11 +244,222 @@ impl<'c> Checker<'c> {
         Ok(Checked { node, ty })
     }
 
+    fn list(&mut self, items: &[Expr]) -> Result<Checked, Mistake> {
+        let mut nodes = Vec::new();
+        let mut ty = Type::Null;
+        for item in items {
+            let checked = self.check(item)?;
+            ty = ty.join(checked.ty).unwrap_or(Type::Any);
+            nodes.push(checked.node);
+        }
+        if items.is_empty() {
+            ty = Type::Any;
+        }
+        Ok(Checked {
+            node: Node::new(Op::List, nodes),
+            ty: Type::list(ty),
+        })
+    }
+
+    fn call_function(
+        &mut self,
+        name: &str,
+        index: usize,
+        parameters: usize,
+        arguments: &[Expr],
+        at: usize,
+    ) -> Result<Checked, Mistake> {
+        if arguments.len() != parameters {
+            let message = format!("`{name}` needs {parameters} arguments");
+            return Err(self.mistake(at, message));
+        }
+        let mut nodes = Vec::new();
+        for argument in arguments {
+            nodes.push(self.check(argument)?.node);
+        }
+        Ok(Checked {
+            node: Node::new(Op::Call(index, self.spot(at)), nodes),
+            ty: Type::Any,
+        })
+    }
+
+    fn spot(&self, at: usize) -> Arc<Spot> {
+        Arc::new(Spot {
+            origin: self.source.origin.clone(),
+            source: self.source.text.clone(),
+            at,
+        })
+    }
+
+    /// A new variable; its slot.
+    fn declare(&mut self, name: &str, ty: Type) -> usize {
+        let slot = self.slot;
+        self.slot += 1;
+        self.scope
+            .push(Binding::fixed(name, Node::variable(slot), ty));
+        slot
+    }
+
+    /// Forgets the variables after the first ones.
+    fn forget(&mut self, keep: usize) {
+        self.slot -= self.scope.len() - keep;
+        self.scope.truncate(keep);
+    }
+
+    fn script(&mut self, block: &Block) -> Result<Checked, Mistake> {
+        let value = self.block(block)?;
+        if let Some(Statement::Value(last)) = block.statements.last() {
+            self.returns.push((value.ty, last.span.start));
+        }
+        let types = self.returns.iter().map(|returned| returned.0.clone());
+        let ty = types.reduce(|a, b| match (&a, &b) {
+            (Type::List(_), _) | (_, Type::List(_)) => a.join(b).unwrap_or(Type::list(Type::Any)),
+            _ => a.join(b).unwrap_or(Type::Any),
+        });
+        Ok(Checked {
+            node: Node::new(Op::Body, [value.node]),
+            ty: ty.unwrap_or(Type::Null),
+        })
+    }
+
+    fn block(&mut self, block: &Block) -> Result<Checked, Mistake> {
+        let known = self.scope.len();
+        let mut nodes = Vec::new();
+        let mut ty = Type::Null;
+        for statement in &block.statements {
+            let checked = self.statement(statement)?;
+            nodes.push(checked.node);
+            ty = checked.ty;
+        }
+        self.forget(known);
+        Ok(Checked {
+            node: Node::new(Op::Block, nodes),
+            ty,
+        })
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<Checked, Mistake> {
+        let node = match statement {
+            Statement::Value(expression) => return self.check(expression),
+            Statement::Let(name, value) => {
+                let checked = self.check(value)?;
+                let ty = match checked.ty {
+                    Type::Null => Type::Any,
+                    ty => ty,
+                };
+                let slot = self.declare(name, ty);
+                if let Some(binding) = self.scope.last_mut() {
+                    binding.assignable = true;
+                }
+                Node::new(Op::Let(slot), [checked.node])
+            }
+            Statement::Assign { name, value, at } => {
+                let (slot, ty) = self.assignable(name, *at)?;
+                let node = self.wanted(value, &ty)?;
+                Node::new(Op::Let(slot), [node])
+            }
+            Statement::Add { name, value, at } => self.add(name, value, *at)?,
+            Statement::If(condition, then, otherwise) => {
+                let condition = self.wanted(condition, &Type::Bool)?;
+                let then = self.inner(then)?;
+                let otherwise = self.inner(otherwise)?;
+                Node::new(Op::Choice, [condition, then, otherwise])
+            }
+            Statement::For {
+                name,
+                list,
+                body,
+                at,
+            } => {
+                let checked = self.check(list)?;
+                self.fits(&checked.ty, &Type::list(Type::Any), list.span.start)?;
+                let item = match checked.ty {
+                    Type::List(item) => *item,
+                    _ => Type::Any,
+                };
+                let slot = self.declare(name, item);
+                let body = self.in_loop(body)?;
+                self.forget(self.scope.len() - 1);
+                Node::new(Op::For(slot, self.spot(*at)), [checked.node, body])
+            }
+            Statement::While {
+                condition,
+                body,
+                at,
+            } => {
+                let condition = self.wanted(condition, &Type::Bool)?;
+                let body = self.in_loop(body)?;
+                Node::new(Op::While(self.spot(*at)), [condition, body])
+            }
+            Statement::Break(at) | Statement::Continue(at) if self.loops == 0 => {
+                return Err(self.mistake(*at, "there is no loop to leave"));
+            }
+            Statement::Break(_) => Node::new(Op::Break, []),
+            Statement::Continue(_) => Node::new(Op::Continue, []),
+            Statement::Return(value) => {
+                let node = match value {
+                    Some(value) => {
+                        let checked = self.check(value)?;
+                        self.returns.push((checked.ty, value.span.start));
+                        checked.node
+                    }
+                    None => Node::constant(Value::Null),
+                };
+                Node::new(Op::Return, [node])
+            }
+        };
+        Ok(Checked {
+            node,
+            ty: Type::Null,
+        })
+    }
+
+    fn in_loop(&mut self, body: &Block) -> Result<Node, Mistake> {
+        self.loops += 1;
+        let node = self.inner(body);
+        self.loops -= 1;
+        node
+    }
+
+    /// A block within another has no value.
+    fn inner(&mut self, block: &Block) -> Result<Node, Mistake> {
+        let mut node = self.block(block)?.node;
+        node.parts.push(Node::constant(Value::Null));
+        Ok(node)
+    }
+
+    fn assignable(&self, name: &str, at: usize) -> Result<(usize, Type), Mistake> {
+        let known = self.scope.iter().rev().find(|known| known.name == name);
+        match known.map(|known| (&known.node.op, known)) {
+            Some((&Op::Variable(slot), known)) if known.assignable => Ok((slot, known.ty.clone())),
+            Some(_) => Err(self.mistake(at, format!("`{name}` cannot be given another value"))),
+            None => {
+                let message = format!("there is no variable `{name}`; `let {name} = …` makes one");
+                Err(self.mistake(at, message))
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, value: &Expr, at: usize) -> Result<Node, Mistake> {
+        let (slot, ty) = self.assignable(name, at)?;
+        let wanted = match ty {
+            Type::List(item) => *item,
+            Type::Text => Type::Any,
+            ty @ (Type::Number | Type::Any) => ty,
+            ty => {
+                let message = format!("nothing can be added to `{name}`, which is {ty}");
+                return Err(self.mistake(at, message));
+            }
+        };
+        let node = self.wanted(value, &wanted)?;
+        Ok(Node::new(Op::Add(slot, self.spot(at)), [node]))
+    }
+
     fn in_scope(&self, name: &str) -> Option<Checked> {
-        let known = self.scope.iter().rev().find(|known| known.0 == name);
-        known.map(|(_, node, ty)| Checked {
-            node: node.clone(),
-            ty: ty.clone(),
+        let known = self.scope.iter().rev().find(|known| known.name == name);
+        known.map(|known| Checked {
+            node: known.node.clone(),
+            ty: known.ty.clone(),
         })
     }
 
@@ -225,6 +492,9 @@ impl<'c> Checker<'c> {
         }
         if let Some(definition) = self.definitions.find(name) {
             return self.inline(definition, arguments, at);
+        }
+        if let Some((index, parameters)) = self.definitions.find_function(name) {
+            return self.call_function(name, index, parameters, arguments, at);
         }
         if let Some(signature) = find(name, &Type::Object, arguments.len()) {
             return self.apply(signature, Self::current(), arguments);
@@ -351,13 +621,9 @@ impl<'c> Checker<'c> {
             let message = "what is to be done with an element is written `x => …`";
             return Err(self.mistake(argument.span.start, message));
         };
-        let slot = self.slot;
-        self.slot += 1;
-        self.scope
-            .push((name.clone(), Node::variable(slot), item.clone()));
+        let slot = self.declare(name, item.clone());
         let checked = self.check(body);
-        self.scope.pop();
-        self.slot -= 1;
+        self.forget(self.scope.len() - 1);
         let checked = checked?;
         if kind == Kind::Test {
             self.fits(&checked.ty, &Type::Bool, body.span.start)?;
@@ -384,7 +650,7 @@ impl<'c> Checker<'c> {
         let mut scope = Vec::new();
         for (parameter, argument) in definition.parameters.iter().zip(arguments) {
             let checked = self.check(argument)?;
-            scope.push((parameter.clone(), checked.node, checked.ty));
+            scope.push(Binding::fixed(parameter, checked.node, checked.ty));
         }
         let mut inner = Checker {
             source: &definition.source,
@@ -392,8 +658,10 @@ impl<'c> Checker<'c> {
             scope,
             slot: self.slot,
             depth: self.depth + 1,
+            loops: 0,
+            returns: Vec::new(),
         };
-        inner.check(&definition.body).map_err(|mistake| {
+        inner.body(&definition.body, None).map_err(|mistake| {
             let message = format!("`{name}` cannot be used so: {}", mistake.message);
             self.mistake(at, message)
         })
@@ -436,12 +704,13 @@ impl<'c> Checker<'c> {
 
     fn unknown(&self, name: &str, at: usize) -> Mistake {
         let signatures = SIGNATURES.iter().map(|known| known.name.to_owned());
-        let scope = self.scope.iter().map(|known| known.0.clone());
+        let scope = self.scope.iter().map(|known| known.name.clone());
         let catalog = CATALOG.iter().filter(|entry| !entry.transformer);
         let names: Vec<String> = signatures
             .chain(scope)
             .chain(catalog.map(in_expressions))
             .chain(self.definitions.names_in_expressions())
+            .chain(self.definitions.function_names())
             .chain([OBJECT.to_owned(), PATH.to_owned()])
             .collect();
         let suggestion = closest(name, names.iter().map(String::as_str));

@@ -4,6 +4,9 @@
 //! # Strings that begin with a text.
 //! # example: where beginning("http")
 //! filter beginning(start) = text.starts_with(start)
+//!
+//! # How many objects it leads to within three steps.
+//! classifier near { … }
 //! ```
 
 use std::fmt;
@@ -13,7 +16,9 @@ use super::Mistake;
 use super::check::{Checked, Checker};
 use super::functions::SIGNATURES;
 use super::lexer::Token;
+use super::node::OwnFunction;
 use super::parser::{Expr, Parser};
+use super::script::{Block, KEYWORDS};
 use super::types::Type;
 use crate::catalog::{CATALOG, Cardinality};
 use crate::pattern::closest;
@@ -62,13 +67,39 @@ pub struct Definition {
     /// With hyphens, as in a list of steps.
     pub name: String,
     pub parameters: Vec<String>,
-    pub body: Expr,
+    pub body: Body,
     pub description: String,
     pub example: String,
     pub cardinality: Cardinality,
     /// What it gives, in words.
     pub returns: String,
-    pub source: Arc<str>,
+    pub source: Source,
+}
+
+/// What stands after the name of a definition.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// `= expression`
+    Expression(Expr),
+    /// `{ statements }`
+    Script(Block),
+}
+
+/// What a person wrote, and where.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The file or option, for messages.
+    pub origin: Arc<str>,
+    pub text: Arc<str>,
+}
+
+impl Source {
+    pub fn new(origin: &str, text: &str) -> Self {
+        Source {
+            origin: origin.into(),
+            text: text.into(),
+        }
+    }
 }
 
 impl Definition {
@@ -84,16 +115,29 @@ impl Definition {
 /// The filters that are always there.
 const PREDEFINED: &str = include_str!("predefined.txt");
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Definitions {
     all: Vec<Definition>,
+    functions: Vec<Named>,
+}
+
+/// A function that scripts and expressions can call.
+#[derive(Clone)]
+struct Named {
+    name: String,
+    parameters: usize,
+    /// Not yet there while the function itself is checked.
+    function: Option<OwnFunction>,
 }
 
 impl Default for Definitions {
     fn default() -> Self {
-        let mut definitions = Definitions { all: Vec::new() };
+        let mut definitions = Definitions {
+            all: Vec::new(),
+            functions: Vec::new(),
+        };
         // A test reads them, so there is nothing to report.
-        let _ = definitions.add(PREDEFINED);
+        let _ = definitions.add("predefined", PREDEFINED);
         definitions
     }
 }
@@ -116,31 +160,55 @@ impl Definitions {
             .map(|definition| definition.name.replace('-', "_"))
     }
 
-    /// Adds what a text defines. A definition may use those before it.
-    pub fn add(&mut self, source: &str) -> Result<(), Mistake> {
-        let source: Arc<str> = source.into();
-        let mut parser = Parser::new(&source);
+    pub fn function_names(&self) -> impl Iterator<Item = String> + '_ {
+        self.functions.iter().map(|function| function.name.clone())
+    }
+
+    /// The number of a function and how many arguments it needs.
+    pub fn find_function(&self, name: &str) -> Option<(usize, usize)> {
+        let index = self.functions.iter().position(|known| known.name == name)?;
+        Some((index, self.functions[index].parameters))
+    }
+
+    /// All functions by number.
+    pub(super) fn functions(&self) -> Vec<OwnFunction> {
+        let functions = self.functions.iter();
+        functions
+            .filter_map(|known| known.function.clone())
+            .collect()
+    }
+
+    /// Adds what a text defines; `origin` is where it comes from. A definition may use those before
+    /// it, a function also itself. If there is a mistake, nothing is added.
+    pub fn add(&mut self, origin: &str, text: &str) -> Result<(), Mistake> {
+        let mut added = self.clone();
+        let source = Source::new(origin, text);
+        let mut parser = Parser::new(text);
         while !parser.at_end() {
-            let definition = self.definition(&mut parser, &source)?;
-            self.all.push(definition);
+            added.read(&mut parser, &source)?;
         }
+        *self = added;
         Ok(())
     }
 
-    fn definition(&self, parser: &mut Parser, source: &Arc<str>) -> Result<Definition, Mistake> {
+    fn read(&mut self, parser: &mut Parser, source: &Source) -> Result<(), Mistake> {
         let start = parser.span().start;
-        let role = role(parser)?;
+        let role = match parser.take_word(FUNCTION) {
+            true => None,
+            false => Some(role(parser)?),
+        };
         let Some((name, name_span)) = parser.hyphenated() else {
             return Err(parser.unexpected("a name"));
         };
         self.check_name(parser, &name, name_span.start)?;
         let parameters = parameters(parser)?;
-        parser.expect_symbol("=", "and an expression")?;
-        let body_at = parser.span().start;
-        let body = parser.expression()?;
-        let comments = Comments::before(source, start);
+        if role.is_none() {
+            return self.function(parser, source, name.replace('-', "_"), &parameters);
+        }
+        let body = parser.body()?;
+        let comments = Comments::before(&source.text, start);
         let mut definition = Definition {
-            role,
+            role: role.unwrap_or(Role::Classifier),
             example: comments.example.unwrap_or_else(|| name.clone()),
             description: comments.description,
             name,
@@ -151,28 +219,67 @@ impl Definitions {
             source: source.clone(),
         };
         let Checked { ty, .. } = Checker::new(source, self).definition(&definition)?;
-        if let Some(refusal) = role.refuses(&ty) {
-            return Err(parser.mistake(body_at, refusal));
-        }
         definition.cardinality = cardinality(&ty);
         definition.returns = returns(&ty);
-        Ok(definition)
+        self.all.push(definition);
+        Ok(())
+    }
+
+    fn function(
+        &mut self,
+        parser: &mut Parser,
+        source: &Source,
+        name: String,
+        parameters: &[String],
+    ) -> Result<(), Mistake> {
+        let body = parser.body()?;
+        // It can call itself.
+        self.functions.push(Named {
+            name,
+            parameters: parameters.len(),
+            function: None,
+        });
+        let checked = Checker::new(source, self).function(parameters, &body)?;
+        if let Some(named) = self.functions.last_mut() {
+            named.function = Some(OwnFunction {
+                height: checked.node.height(),
+                body: checked.node,
+            });
+        }
+        Ok(())
     }
 
     fn check_name(&self, parser: &Parser, name: &str, at: usize) -> Result<(), Mistake> {
         let plain = name.replace('-', "_");
         let taken = CATALOG.iter().any(|entry| entry.name == name)
             || SIGNATURES.iter().any(|known| known.name == plain)
-            || RESERVED.contains(&plain.as_str());
+            || RESERVED.contains(&plain.as_str())
+            || KEYWORDS.contains(&plain.as_str());
         if taken {
             return Err(parser.mistake(at, format!("`{name}` has a meaning already")));
         }
-        if self.find(name).is_some() {
+        if self.find(name).is_some() || self.find_function(&plain).is_some() {
             return Err(parser.mistake(at, format!("`{name}` is defined twice")));
         }
         Ok(())
     }
 }
+
+impl Parser<'_> {
+    /// What stands after a name: `= expression` or `{ statements }`.
+    pub fn body(&mut self) -> Result<Body, Mistake> {
+        if self.take_symbol("=") {
+            return self.expression().map(Body::Expression);
+        }
+        if self.is_symbol("{") {
+            return self.block().map(Body::Script);
+        }
+        Err(self.unexpected("`=` and an expression, or `{` and statements,"))
+    }
+}
+
+/// The word that begins a function.
+const FUNCTION: &str = "function";
 
 /// Words that cannot be names of definitions.
 const RESERVED: [&str; 7] = ["object", "path", "where", "to", "true", "false", "null"];
@@ -188,7 +295,7 @@ fn role(parser: &mut Parser) -> Result<Role, Mistake> {
         Token::Word(word) => closest(word, names.into_iter()),
         _ => None,
     };
-    let wanted = "a definition, `classifier`, `filter` or `transformer`,";
+    let wanted = "a definition, `classifier`, `filter`, `transformer` or `function`,";
     Err(parser.unexpected(wanted).suggesting(meant))
 }
 

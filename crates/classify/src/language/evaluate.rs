@@ -1,6 +1,7 @@
 //! Evaluates expressions for one object after the other.
 //!
-//! Evaluation cannot fail: what a value does not have is null, and null counts as false.
+//! What a value does not have is null, and null counts as false, so that evaluation cannot fail, but
+//! it is stopped when it takes too long or too much memory.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -12,8 +13,9 @@ use anthill_heap::{
 use anthill_hprof::{Cursor, FieldPlace};
 
 use super::functions::{Function, Property};
-use super::node::{CURRENT, Node, Op};
+use super::node::{CURRENT, Node, Op, OwnFunction};
 use super::parser::{Binary, Unary};
+use super::run::{Budget, Leaving, Stop, Used};
 use super::value::{Number, Value};
 use crate::builtin::{Context, kind_of};
 use crate::pattern::Pattern;
@@ -21,6 +23,10 @@ use crate::pattern::Pattern;
 /// What changes from object to object.
 pub struct Frame<'p> {
     slots: Vec<Value<'p>>,
+    /// The slots of the function that is called come after this one.
+    base: usize,
+    pub(super) leaving: Leaving<'p>,
+    pub(super) used: Used,
     /// For the object that is classified: they come in ascending order.
     here: Cursor<'p>,
     /// For other objects.
@@ -33,6 +39,9 @@ impl<'p> Frame<'p> {
     pub fn new(context: &'p Context) -> Self {
         Frame {
             slots: vec![Value::Null],
+            base: 0,
+            leaving: Leaving::Not,
+            used: Used::default(),
             here: context.records.cursor(),
             there: context.records.cursor(),
             arrays: context.records.cursor(),
@@ -43,6 +52,13 @@ impl<'p> Frame<'p> {
     pub fn visit(&mut self, object: Value<'p>) {
         self.slots.truncate(1);
         self.slots[CURRENT] = object;
+        self.base = 0;
+        self.used.begin();
+    }
+
+    /// Why the evaluation was stopped, if it was.
+    pub fn stopped(&self) -> Option<&Stop> {
+        self.used.stop.as_ref()
     }
 
     fn cursor(&mut self, object: ObjectId) -> &mut Cursor<'p> {
@@ -53,26 +69,64 @@ impl<'p> Frame<'p> {
         }
     }
 
-    pub fn set(&mut self, slot: usize, value: Value<'p>) {
-        if self.slots.len() <= slot {
-            self.slots.resize(slot + 1, Value::Null);
+    /// Where a slot is: there is one object that is classified, whatever function is called.
+    fn index(&self, slot: usize) -> usize {
+        if slot == CURRENT {
+            CURRENT
+        } else {
+            self.base + slot
         }
-        self.slots[slot] = value;
+    }
+
+    pub fn set(&mut self, slot: usize, value: Value<'p>) {
+        let index = self.index(slot);
+        if self.slots.len() <= index {
+            self.slots.resize(index + 1, Value::Null);
+        }
+        self.slots[index] = value;
+    }
+
+    fn get(&self, slot: usize) -> Value<'p> {
+        let value = self.slots.get(self.index(slot));
+        value.cloned().unwrap_or(Value::Null)
+    }
+
+    pub(super) fn take(&mut self, slot: usize) -> Value<'p> {
+        let index = self.index(slot);
+        let value = self.slots.get_mut(index);
+        value.map_or(Value::Null, std::mem::take)
+    }
+
+    /// Begins a function with these arguments; gives what [`Frame::leave`] needs.
+    pub(super) fn enter(&mut self, arguments: Vec<Value<'p>>) -> (usize, usize) {
+        let outer = (self.base, self.slots.len());
+        self.base = self.slots.len() - 1;
+        self.slots.extend(arguments);
+        outer
+    }
+
+    pub(super) fn leave(&mut self, (base, slots): (usize, usize)) {
+        self.base = base;
+        self.slots.truncate(slots);
     }
 }
 
 /// Whether to go on with the next element of a list.
-type Flow = ControlFlow<()>;
+pub(super) type Flow = ControlFlow<()>;
 
-const NEXT: Flow = ControlFlow::Continue(());
-const ENOUGH: Flow = ControlFlow::Break(());
+pub(super) const NEXT: Flow = ControlFlow::Continue(());
+pub(super) const ENOUGH: Flow = ControlFlow::Break(());
 
 /// Called for each element of a list.
-type Visit<'v, 'p> = &'v mut dyn FnMut(&mut Frame<'p>, Value<'p>) -> Flow;
+pub(super) type Visit<'v, 'p> = &'v mut dyn FnMut(&mut Frame<'p>, Value<'p>) -> Flow;
 
 #[derive(Clone, Copy)]
 pub struct Evaluator<'p> {
     pub context: &'p Context<'p>,
+    pub functions: &'p [OwnFunction],
+    pub budget: &'p Budget,
+    /// How messages call what is evaluated.
+    pub name: &'p str,
 }
 
 impl<'p> Evaluator<'p> {
@@ -83,7 +137,7 @@ impl<'p> Evaluator<'p> {
     pub fn evaluate(&self, node: &'p Node, frame: &mut Frame<'p>) -> Value<'p> {
         match &node.op {
             Op::Const(value) => value.borrowed(),
-            Op::Variable(slot) => frame.slots.get(*slot).cloned().unwrap_or(Value::Null),
+            Op::Variable(slot) => frame.get(*slot),
             Op::Property(property) => {
                 let of = self.evaluate(&node.parts[0], frame);
                 self.property(*property, of, frame)
@@ -131,6 +185,22 @@ impl<'p> Evaluator<'p> {
                 let parts = node.parts.iter().map(|part| self.evaluate(part, frame));
                 Value::Path(parts.collect())
             }
+            Op::List => {
+                let parts = node.parts.iter().map(|part| self.evaluate(part, frame));
+                let items: Vec<Value> = parts.collect();
+                let _ = frame.used.make(items.len());
+                Value::List(items)
+            }
+            Op::Call(function, spot) => self.call(node, *function, spot, frame),
+            Op::Body => self.body(node, frame),
+            Op::Block => self.block(node, frame),
+            Op::Let(_)
+            | Op::Add(..)
+            | Op::For(..)
+            | Op::While(_)
+            | Op::Break
+            | Op::Continue
+            | Op::Return => self.statement(node, frame),
             Op::Unknown | Op::Is(_) | Op::Field(_) | Op::Predefined(_) => {
                 debug_assert!(false, "linking leaves none of these");
                 Value::Null
@@ -185,15 +255,7 @@ impl<'p> Evaluator<'p> {
     fn plus(&self, node: &'p Node, frame: &mut Frame<'p>) -> Value<'p> {
         let a = self.evaluate(&node.parts[0], frame);
         let b = self.evaluate(&node.parts[1], frame);
-        let numbers = (self.as_number(&a, frame), self.as_number(&b, frame));
-        match (&a, &b, numbers) {
-            (Value::Text(_), ..) | (_, Value::Text(_), _) => {
-                let text = self.show(&a, frame) + &self.show(&b, frame);
-                Value::Text(text.into())
-            }
-            (_, _, (Some(a), Some(b))) => a.combine(b, i64::checked_add, |a, b| a + b).into(),
-            _ => Value::Null,
-        }
+        self.sum(a, b, frame)
     }
 
     fn compare(&self, operator: Binary, a: &Value, b: &Value, frame: &mut Frame<'p>) -> bool {
@@ -249,7 +311,7 @@ impl<'p> Evaluator<'p> {
         self.as_number(&value, frame)
     }
 
-    fn as_number(&self, value: &Value, frame: &mut Frame<'p>) -> Option<Number> {
+    pub(super) fn as_number(&self, value: &Value, frame: &mut Frame<'p>) -> Option<Number> {
         match value {
             Value::Int(number) => Some(Number::Int(*number)),
             Value::Float(number) => Some(Number::Float(*number)),
@@ -479,9 +541,9 @@ impl<'p> Evaluator<'p> {
             },
             Property::References | Property::Referrers | Property::Elements => {
                 let mut items = Vec::new();
-                let _ = self.each_of(property, object, frame, &mut |_, item| {
+                let _ = self.each_of(property, object, frame, &mut |frame, item| {
                     items.push(item);
-                    NEXT
+                    frame.used.make(1)
                 });
                 Value::List(items)
             }
@@ -530,7 +592,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// The elements of a list one by one, without making the list where that can be avoided.
-    fn each(&self, list: &'p Node, frame: &mut Frame<'p>, visit: Visit<'_, 'p>) -> Flow {
+    pub(super) fn each(&self, list: &'p Node, frame: &mut Frame<'p>, visit: Visit<'_, 'p>) -> Flow {
         match &list.op {
             Op::Property(
                 property @ (Property::References | Property::Referrers | Property::Elements),
@@ -557,6 +619,18 @@ impl<'p> Evaluator<'p> {
                     visit(frame, mapped)
                 })
             }
+            Op::Function(Function::Range) => {
+                let bounds = (
+                    self.number(&list.parts[0], frame),
+                    self.number(&list.parts[1], frame),
+                );
+                match bounds {
+                    (Some(Number::Int(start)), Some(Number::Int(end))) => {
+                        (start..end).try_for_each(|number| visit(frame, Value::Int(number)))
+                    }
+                    _ => NEXT,
+                }
+            }
             _ => match self.evaluate(list, frame) {
                 Value::List(items) => items.into_iter().try_for_each(|item| visit(frame, item)),
                 _ => NEXT,
@@ -581,9 +655,9 @@ impl<'p> Evaluator<'p> {
         let mut count = 0;
         let mut found = false;
         let _ = match function {
-            Function::Filter | Function::Map => self.each(node, frame, &mut |_, item| {
+            Function::Filter | Function::Map => self.each(node, frame, &mut |frame, item| {
                 items.push(item);
-                NEXT
+                frame.used.make(1)
             }),
             _ => self.each(list, frame, &mut |frame, item| {
                 frame.set(slot, item);
@@ -592,7 +666,7 @@ impl<'p> Evaluator<'p> {
                 match function {
                     Function::Any if holds => found = true,
                     Function::All if !holds => found = true,
-                    Function::First if holds => items.push(frame.slots[slot].clone()),
+                    Function::First if holds => items.push(frame.get(slot)),
                     _ => return NEXT,
                 }
                 ENOUGH
@@ -615,6 +689,14 @@ impl<'p> Evaluator<'p> {
             }
             Count | First | Last | Sum | Least | Most | Distinct | Has | Join => {
                 self.plain_list_function(function, node, frame)
+            }
+            Range => {
+                let mut items = Vec::new();
+                let _ = self.each(node, frame, &mut |frame, item| {
+                    items.push(item);
+                    frame.used.make(1)
+                });
+                Value::List(items)
             }
             RootedBy => {
                 let of = self.evaluate(&node.parts[0], frame);
@@ -660,7 +742,9 @@ impl<'p> Evaluator<'p> {
             (Function::StartsWith, Some(other)) => Value::Bool(text.starts_with(&**other)),
             (Function::EndsWith, Some(other)) => Value::Bool(text.ends_with(&**other)),
             (Function::Split, Some(other)) if !other.is_empty() => {
-                Value::List(text.split(&**other).map(owned).collect())
+                let parts: Vec<Value> = text.split(&**other).map(owned).collect();
+                let _ = frame.used.make(parts.len());
+                Value::List(parts)
             }
             _ => Value::Null,
         }
@@ -754,8 +838,10 @@ impl<'p> Evaluator<'p> {
                 let between = self.show(&between, frame);
                 let mut texts = Vec::new();
                 let _ = self.each(list, frame, &mut |frame, item| {
-                    texts.push(self.show(&item, frame));
-                    NEXT
+                    let text = self.show(&item, frame);
+                    frame.used.make_text(&text);
+                    texts.push(text);
+                    frame.used.make(1)
                 });
                 Value::Text(texts.join(&between).into())
             }
@@ -798,7 +884,7 @@ impl<'p> Evaluator<'p> {
             if new {
                 items.push(item);
             }
-            NEXT
+            frame.used.make(usize::from(new))
         });
         Value::List(items)
     }

@@ -67,6 +67,7 @@ pub enum Function {
     Absolute,
     Bucket,
     Floor,
+    Range,
     Any,
     All,
     Count,
@@ -211,7 +212,7 @@ const fn property(
 }
 
 #[rustfmt::skip]
-pub const SIGNATURES: [Signature; 54] = [
+pub const SIGNATURES: [Signature; 55] = [
     property("type", Property::Type, Kind::Text, "its class, `java.util.HashMap` or `byte[]`"),
     property("package", Property::Package, Kind::Text, "the package of its class; empty for the unnamed one"),
     property("simple_name", Property::SimpleName, Kind::Text, "its class without package and outer class"),
@@ -253,6 +254,7 @@ pub const SIGNATURES: [Signature; 54] = [
     signature("abs", Function::Absolute, Kind::Number, &[], Kind::Number, "without its sign"),
     signature("bucket", Function::Bucket, Kind::Number, &[], Kind::Number, "the least power of two that is not less; 0 for 0 and below"),
     signature("floor", Function::Floor, Kind::Number, &[], Kind::Number, "the greatest integer that is not greater"),
+    signature("range", Function::Range, Kind::Number, &[Kind::Number], Kind::Numbers, "the integers from it to before the other number"),
     signature("any", Function::Any, Kind::List, &[Kind::Test], Kind::Bool, "whether the test holds for an element"),
     signature("all", Function::All, Kind::List, &[Kind::Test], Kind::Bool, "whether the test holds for every element"),
     Signature { optional: true, ..signature("count", Function::Count, Kind::List, &[Kind::Test], Kind::Number, "how many elements there are, or how many the test holds for") },

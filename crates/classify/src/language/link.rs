@@ -9,6 +9,7 @@ use super::evaluate::{Evaluator, Frame};
 use super::functions::{Function, Property};
 use super::node::{CURRENT, Labels, Node, Op};
 use super::parser::{Binary, Unary};
+use super::run::Budget;
 use super::value::Value;
 use crate::builtin::Context;
 use crate::catalog::Call;
@@ -43,8 +44,10 @@ impl Node {
             Op::Variable(_) | Op::FieldAt(_) | Op::Labelled(_) | Op::Referred(_) | Op::Element => {
                 return Dependence::More;
             }
-            Op::Each(..) => return Dependence::More,
-            Op::Function(Function::RootedBy) => return Dependence::More,
+            Op::Each(..) | Op::Function(Function::RootedBy | Function::Range) => {
+                return Dependence::More;
+            }
+            op if op.is_statement() => return Dependence::More,
             _ => false,
         };
         match (of_class, self.parts.first().map(|part| &part.op)) {
@@ -61,11 +64,26 @@ impl Node {
 
 pub struct Linker<'c> {
     context: &'c Context<'c>,
+    /// What is decided once per class is limited like everything else.
+    budget: Budget,
 }
 
 impl<'c> Linker<'c> {
     pub fn new(context: &'c Context<'c>) -> Self {
-        Linker { context }
+        Linker {
+            context,
+            budget: Budget::for_objects(context.graph.state.len()),
+        }
+    }
+
+    /// For nodes that call no functions.
+    fn evaluator(&self) -> Evaluator<'_> {
+        Evaluator {
+            context: self.context,
+            functions: &[],
+            budget: &self.budget,
+            name: "",
+        }
     }
 
     fn classes(&self) -> std::ops::Range<ClassId> {
@@ -116,9 +134,7 @@ impl<'c> Linker<'c> {
     }
 
     fn table(&self, node: &Node, slot: usize) -> Node {
-        let evaluator = Evaluator {
-            context: self.context,
-        };
+        let evaluator = self.evaluator();
         let mut frame = Frame::new(self.context);
         let values = self.classes().map(|class| {
             frame.set(slot, Value::OfClass(class));
@@ -136,9 +152,7 @@ impl<'c> Linker<'c> {
 
     /// The expression for objects of one class: what the class decides is decided.
     fn specialise(&self, node: &Node, class: ClassId) -> Node {
-        let evaluator = Evaluator {
-            context: self.context,
-        };
+        let evaluator = self.evaluator();
         let on_current = matches!(node.parts.as_slice(), [of] if of.is_variable(CURRENT));
         let decided = match &node.op {
             Op::Property(property) if on_current => evaluator.of_class(*property, class),
@@ -153,7 +167,99 @@ impl<'c> Linker<'c> {
         }
         let parts = node.parts.iter().map(|part| self.specialise(part, class));
         let parts: Vec<Node> = parts.collect();
-        simplify(Node::new(node.op.clone(), parts), self.context)
+        self.simplify(Node::new(node.op.clone(), parts))
+    }
+
+    /// Constants are folded, and what does not matter is left out.
+    fn simplify(&self, mut node: Node) -> Node {
+        match &node.op {
+            Op::Const(_) | Op::Variable(_) => return node,
+            Op::Block => return flatten(node),
+            Op::Body => return simplify_body(node),
+            op if op.is_statement() => return node,
+            Op::Binary(operator @ (Binary::And | Binary::Or)) => {
+                let decisive = *operator == Binary::Or;
+                match node.parts[0].as_const() {
+                    Some(first) if (*first == Value::Bool(true)) == decisive => {
+                        return Node::constant(Value::Bool(decisive));
+                    }
+                    Some(_) if node.parts[1].is_condition() => return node.parts.swap_remove(1),
+                    _ => {}
+                }
+            }
+            Op::Choice => {
+                if let Some(condition) = node.parts[0].as_const() {
+                    let chosen = if *condition == Value::Bool(true) {
+                        1
+                    } else {
+                        2
+                    };
+                    return node.parts.swap_remove(chosen);
+                }
+            }
+            // A test or mapping of no element.
+            Op::Each(function, _) if node.parts[0].as_const() == Some(&Value::List(Vec::new())) => {
+                return Node::constant(match function {
+                    Function::All => Value::Bool(true),
+                    Function::Any => Value::Bool(false),
+                    Function::Count => Value::Int(0),
+                    Function::First => Value::Null,
+                    _ => Value::List(Vec::new()),
+                });
+            }
+            // A range can be long.
+            Op::Each(..) | Op::Function(Function::Range) => return node,
+            _ => {}
+        }
+        if node.parts.iter().all(|part| part.as_const().is_some()) {
+            let evaluator = self.evaluator();
+            let mut frame = Frame::new(self.context);
+            let value = evaluator.evaluate(&node, &mut frame).into_owned();
+            return Node::constant(value);
+        }
+        node
+    }
+}
+
+/// Statements that are blocks become part of the block, those without effect are left out, and so
+/// are those that are never reached.
+fn flatten(block: Node) -> Node {
+    let mut flat = Vec::new();
+    let last = block.parts.len().saturating_sub(1);
+    for (index, statement) in block.parts.into_iter().enumerate() {
+        match statement.op {
+            Op::Block => flat.extend(statement.parts),
+            Op::Const(_) if index < last => {}
+            _ => flat.push(statement),
+        }
+        // The value of a block that is spliced in is none of this block.
+        while index < last && flat.last().is_some_and(|last| last.as_const().is_some()) {
+            flat.pop();
+        }
+        let leaves = |node: &Node| matches!(node.op, Op::Return | Op::Break | Op::Continue);
+        if flat.last().is_some_and(leaves) {
+            break;
+        }
+    }
+    Node::new(Op::Block, flat)
+}
+
+/// A script that does nothing but return a constant is one.
+fn simplify_body(mut body: Node) -> Node {
+    let value = match body.parts[0].parts.as_slice() {
+        [] => Some(Value::Null),
+        [only] => match only.op {
+            Op::Return => only.parts[0].as_const().cloned(),
+            _ => only.as_const().cloned(),
+        },
+        _ => None,
+    };
+    match value {
+        Some(value) => Node::constant(value),
+        None => {
+            body.parts.truncate(1);
+            body
+        }
     }
 }
 
@@ -175,54 +281,6 @@ fn value_of(classified: &Classified, label: LabelId, call: &Call) -> Value<'stat
             first.unwrap_or(Value::Null)
         }
     }
-}
-
-/// Constants are folded, and what does not matter is left out.
-fn simplify(mut node: Node, context: &Context) -> Node {
-    match &node.op {
-        Op::Const(_) | Op::Variable(_) => return node,
-        Op::Binary(operator @ (Binary::And | Binary::Or)) => {
-            let decisive = *operator == Binary::Or;
-            match node.parts[0].as_const() {
-                Some(first) if (*first == Value::Bool(true)) == decisive => {
-                    return Node::constant(Value::Bool(decisive));
-                }
-                Some(_) if node.parts[1].is_condition() => return node.parts.swap_remove(1),
-                _ => {}
-            }
-        }
-        Op::Choice => {
-            if let Some(condition) = node.parts[0].as_const() {
-                let chosen = if *condition == Value::Bool(true) {
-                    1
-                } else {
-                    2
-                };
-                return node.parts.swap_remove(chosen);
-            }
-        }
-        // A test or mapping of no element.
-        Op::Each(function, _) if node.parts[0].as_const() == Some(&Value::List(Vec::new())) => {
-            return Node::constant(match function {
-                Function::All => Value::Bool(true),
-                Function::Any => Value::Bool(false),
-                Function::Count => Value::Int(0),
-                Function::First => Value::Null,
-                _ => Value::List(Vec::new()),
-            });
-        }
-        Op::Each(..) => return node,
-        _ => {}
-    }
-    if node.parts.iter().all(|part| part.as_const().is_some()) {
-        let value = {
-            let evaluator = Evaluator { context };
-            let mut frame = Frame::new(context);
-            evaluator.evaluate(&node, &mut frame).into_owned()
-        };
-        return Node::constant(value);
-    }
-    node
 }
 
 impl Node {

@@ -10,6 +10,8 @@ mod link;
 mod mistake;
 mod node;
 mod parser;
+mod run;
+mod script;
 mod types;
 mod value;
 
@@ -22,14 +24,16 @@ pub(crate) use check::{Checked, Checker};
 pub(crate) use evaluate::{Evaluator, Frame};
 pub(crate) use functions::{Function, Property};
 pub(crate) use link::Linker;
-pub(crate) use node::{CURRENT, Node, Op};
+pub(crate) use node::{CURRENT, Node, Op, OwnFunction};
+pub(crate) use run::{Budget, Stop};
 pub(crate) use value::Value;
 
-pub use definitions::{Definition, Definitions, Role};
+pub use definitions::{Body, Definition, Definitions, Role, Source};
 pub use functions::{Kind, SIGNATURES, Signature};
 pub use lexer::Token;
 pub use mistake::Mistake;
 pub use parser::{Binary, Expr, ExprKind, Parser, Unary};
+pub use script::{Block, Statement};
 pub use types::Type;
 
 /// An expression without mistakes, for any heap.
@@ -37,20 +41,27 @@ pub use types::Type;
 pub struct Expression {
     source: String,
     node: Node,
+    /// The functions it can call, by number.
+    functions: Vec<OwnFunction>,
     ty: Type,
 }
 
 impl Expression {
-    pub(crate) fn new(source: &str, checked: Checked) -> Self {
+    pub(crate) fn new(source: &str, checked: Checked, definitions: &Definitions) -> Self {
         Expression {
             source: source.trim_end().to_owned(),
             node: checked.node,
+            functions: definitions.functions(),
             ty: checked.ty,
         }
     }
 
     pub(crate) fn node(&self) -> &Node {
         &self.node
+    }
+
+    pub(crate) fn functions(&self) -> &[OwnFunction] {
+        &self.functions
     }
 
     /// What it evaluates to.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anthill_hprof::FieldPlace;
 
+use super::Mistake;
 use super::functions::{Function, Property};
 use super::parser::{Binary, Unary};
 use super::value::Value;
@@ -44,6 +45,27 @@ pub enum Op {
     /// A list, then what is evaluated with the slot set to each of its elements.
     Each(Function, usize),
     Path,
+    List,
+    /// A function of one's own, and its arguments.
+    Call(usize, Arc<Spot>),
+    /// A script: its value is what its block returns, or else the value of the block.
+    Body,
+    /// Statements; the value is that of the last one.
+    Block,
+    /// A value for the variable in the slot.
+    Let(usize),
+    /// A value to be added to what is in the slot.
+    Add(usize, Arc<Spot>),
+    /// A list, and what is done with the slot set to each of its elements.
+    For(usize, Arc<Spot>),
+    /// A condition, and what is done as long as it holds.
+    While(Arc<Spot>),
+    /// No parts.
+    Break,
+    /// No parts.
+    Continue,
+    /// A value.
+    Return,
     /// What a predefined classifier says.
     Predefined(Call),
 
@@ -56,10 +78,51 @@ pub enum Op {
     Referred(Arc<Referred>),
 }
 
+/// A place in what a person wrote, for messages while it is evaluated.
+pub struct Spot {
+    pub origin: Arc<str>,
+    pub source: Arc<str>,
+    pub at: usize,
+}
+
+impl Spot {
+    /// A message with the line and a caret.
+    pub fn show(&self, message: &str) -> String {
+        Mistake::at(&self.source, self.at, message).show(&self.origin, &self.source)
+    }
+}
+
+/// A function of one's own: its parameters have the first slots after the object's.
+#[derive(Clone)]
+pub struct OwnFunction {
+    pub body: Node,
+    /// Levels of nodes in it.
+    pub height: usize,
+}
+
 /// What a classifier says of all objects, with the value of each label.
 pub struct Labels {
     pub classified: Classified,
     pub values: Vec<Value<'static>>,
+}
+
+impl Op {
+    /// Whether it does something besides having a value, or calls what may.
+    pub fn is_statement(&self) -> bool {
+        matches!(
+            self,
+            Op::Call(..)
+                | Op::Body
+                | Op::Block
+                | Op::Let(_)
+                | Op::Add(..)
+                | Op::For(..)
+                | Op::While(_)
+                | Op::Break
+                | Op::Continue
+                | Op::Return
+        )
+    }
 }
 
 impl Node {
@@ -97,6 +160,11 @@ impl Node {
         };
         let parts = self.parts.iter().map(|part| part.with_slot(from, to));
         Node::new(op, parts.collect::<Vec<_>>())
+    }
+
+    /// Levels of nodes in it, itself included.
+    pub fn height(&self) -> usize {
+        1 + self.parts.iter().map(Node::height).max().unwrap_or(0)
     }
 
     /// Whether it or a part of it is such a node.

@@ -43,6 +43,8 @@ pub enum ExprKind {
     },
     /// `of[index]`
     Element(Box<[Expr; 2]>),
+    /// `[…]`
+    List(Vec<Expr>),
     /// `name => body`
     Lambda(String, Box<Expr>),
 }
@@ -55,7 +57,7 @@ impl ExprKind {
             ExprKind::Binary(_, a, b) => vec![a, b],
             ExprKind::Choice(parts) => parts.iter().collect(),
             ExprKind::Element(parts) => parts.iter().collect(),
-            ExprKind::Call(_, arguments) => arguments.iter().collect(),
+            ExprKind::Call(_, parts) | ExprKind::List(parts) => parts.iter().collect(),
             ExprKind::Member { of, arguments, .. } => [&**of]
                 .into_iter()
                 .chain(arguments.iter().flatten())
@@ -285,31 +287,44 @@ impl<'s> Parser<'s> {
 
     /// Expressions between parentheses, separated by commas; the opening one is taken.
     pub fn arguments(&mut self) -> Result<Vec<Expr>, Mistake> {
-        let mut arguments = Vec::new();
-        if self.take_symbol(")") {
-            return Ok(arguments);
+        self.expressions(")", "or `)`")
+    }
+
+    /// Expressions separated by commas, up to the closing bracket.
+    fn expressions(&mut self, close: &str, or_close: &str) -> Result<Vec<Expr>, Mistake> {
+        let mut expressions = Vec::new();
+        if self.take_symbol(close) {
+            return Ok(expressions);
         }
         loop {
-            arguments.push(self.expression()?);
-            if self.take_symbol(")") {
-                return Ok(arguments);
+            expressions.push(self.expression()?);
+            if self.take_symbol(close) {
+                return Ok(expressions);
             }
-            self.expect_symbol(",", "or `)`")?;
+            self.expect_symbol(",", or_close)?;
         }
     }
 
     pub fn expression(&mut self) -> Result<Expr, Mistake> {
+        self.nested(Self::lambda_or_choice)
+    }
+
+    /// Reads something that can contain its like.
+    pub(super) fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Mistake>,
+    ) -> Result<T, Mistake> {
         if self.depth == DEEPEST {
             return Err(self.too_deep(self.span().start));
         }
         self.depth += 1;
-        let result = self.lambda_or_choice();
+        let result = read(self);
         self.depth -= 1;
         result
     }
 
     fn too_deep(&self, offset: usize) -> Mistake {
-        let message = format!("expressions may be nested {DEEPEST} levels deep; name parts of it");
+        let message = format!("this is nested deeper than {DEEPEST} levels; define parts of it");
         self.mistake(offset, message)
     }
 
@@ -404,13 +419,7 @@ impl<'s> Parser<'s> {
             _ => return self.postfix(),
         };
         self.advance();
-        if self.depth == DEEPEST {
-            return Err(self.too_deep(start));
-        }
-        self.depth += 1;
-        let operand = self.unary();
-        self.depth -= 1;
-        let operand = operand?;
+        let operand = self.nested(Self::unary)?;
         let span = start..operand.span.end;
         self.make(ExprKind::Unary(operator, Box::new(operand)), span)
     }
@@ -465,6 +474,11 @@ impl<'s> Parser<'s> {
                     ..inner
                 });
             }
+            Token::Symbol("[") => {
+                self.advance();
+                let items = self.expressions("]", "or `]`")?;
+                return self.make(ExprKind::List(items), span.start..self.last_end());
+            }
             _ => return Err(self.unexpected("an expression")),
         };
         self.advance();
@@ -517,6 +531,7 @@ mod tests {
                 None => format!("{}.{name}", full(of)),
             },
             ExprKind::Element(parts) => format!("{}[{}]", full(&parts[0]), full(&parts[1])),
+            ExprKind::List(parts) => format!("[{}]", all(parts)),
             ExprKind::Lambda(name, body) => format!("({name} => {})", full(body)),
         }
     }
@@ -538,6 +553,7 @@ mod tests {
             ),
             ("list.map(|x| x.size)", "list.map((x => x.size))"),
             ("path(1, 2.5, null, true)", "path(1, 2.5, null, true)"),
+            ("[a, [1][0]].count", "[a, [1][0]].count"),
         ] {
             assert_eq!(full(&Expr::parse(source).unwrap()), expected, "{source}");
         }

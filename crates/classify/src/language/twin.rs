@@ -88,6 +88,7 @@ impl Twin<'_> {
                 }
                 _ => Null,
             },
+            ExprKind::List(items) => List(items.iter().map(value).collect()),
             ExprKind::Float(_) | ExprKind::Lambda(..) => panic!("none is made"),
         }
     }
@@ -150,6 +151,7 @@ impl Twin<'_> {
             }
             Null if name == "all" => Bool(true),
             Null if name == "count" || name == "sum" => Number(0),
+            Null if name == "range" => List(Vec::new()),
             Null if name == "filter" || name == "map" || name == "distinct" => List(Vec::new()),
             Text(of) => match (name, arguments.first().map(|_| argument(0))) {
                 ("length", _) => Number(of.chars().count() as i64),
@@ -162,6 +164,8 @@ impl Twin<'_> {
             Number(of) => match (name, arguments.first().map(|_| argument(0))) {
                 ("min", Some(Number(other))) => Number(of.min(other)),
                 ("max", Some(Number(other))) => Number(of.max(other)),
+                ("range", Some(Number(end))) => List((of..end).map(Number).collect()),
+                ("range", _) => List(Vec::new()),
                 ("bucket", _) if of <= 0 => Number(0),
                 ("bucket", _) => {
                     let powers = (0..63).map(|power| 1i64 << power);
@@ -532,14 +536,26 @@ impl Writer<'_> {
 
     fn texts(&mut self) -> String {
         self.fill(
-            &["L.map(Y)", "T.split('.')", "S.distinct", "O.roots"],
+            &[
+                "L.map(Y)",
+                "T.split('.')",
+                "S.distinct",
+                "O.roots",
+                "[T, T]",
+            ],
             &["@.roots", "@.type.split('.')"],
         )
     }
 
     fn numbers(&mut self) -> String {
         self.fill(
-            &["L.map(X)", "M.distinct", "(B ? M : M)"],
+            &[
+                "L.map(X)",
+                "M.distinct",
+                "(B ? M : M)",
+                "[N, N, N]",
+                "range(N % 9, N % 9)",
+            ],
             &["@.references.map(x => x.size)"],
         )
     }

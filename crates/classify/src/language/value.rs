@@ -5,8 +5,9 @@ use std::fmt;
 
 use anthill_heap::{ClassId, ObjectId};
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value<'a> {
+    #[default]
     Null,
     Bool(bool),
     Int(i64),

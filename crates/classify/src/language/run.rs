@@ -1,0 +1,427 @@
+//! Runs the statements of scripts, and keeps everything that is evaluated within limits.
+
+use std::mem;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::evaluate::{ENOUGH, Evaluator, Flow, Frame, NEXT};
+use super::node::{Node, Op, Spot};
+use super::value::{Number, Value};
+
+/// Loops and calls for one object; tests need not wait for so many.
+const MOST_STEPS: u64 = if cfg!(test) { 2_000_000 } else { 100_000_000 };
+
+/// Loops and calls for all objects: this many for each on average, or so many for a small heap.
+const AVERAGE_STEPS: u64 = 1_000;
+const LEAST_BUDGET: u64 = 2_000_000_000;
+
+/// Elements of lists, and pieces of texts, that are made for one object.
+const MOST_CELLS: usize = if cfg!(test) { 400_000 } else { 8_000_000 };
+
+/// Characters of a text that count as one cell.
+const CELL: usize = 32;
+
+/// Levels of nodes in all functions that are waiting for one another: each takes some stack.
+const DEEPEST_CALLS: usize = 600;
+
+/// Steps after which others are told of them.
+const SETTLE_EVERY: u64 = 1 << 20;
+
+/// Why an evaluation was stopped.
+#[derive(Clone)]
+pub enum Stop {
+    Cancelled,
+    /// With the place, where it is known.
+    Limit(Option<Arc<Spot>>, String),
+}
+
+/// Steps that may be taken for all objects together.
+pub struct Budget {
+    spent: AtomicU64,
+    most: u64,
+}
+
+impl Budget {
+    pub fn for_objects(objects: u32) -> Self {
+        Budget {
+            spent: AtomicU64::new(0),
+            most: LEAST_BUDGET.max(u64::from(objects) * AVERAGE_STEPS),
+        }
+    }
+}
+
+/// How a block was left.
+#[derive(Default)]
+pub enum Leaving<'p> {
+    #[default]
+    Not,
+    Break,
+    Continue,
+    Return(Value<'p>),
+}
+
+/// What was used up for an object, and whether that was too much.
+#[derive(Default)]
+pub struct Used {
+    steps: u64,
+    unsettled: u64,
+    cells: usize,
+    depth: usize,
+    pub stop: Option<Stop>,
+}
+
+impl Used {
+    /// Another object begins.
+    pub fn begin(&mut self) {
+        self.steps = 0;
+        self.cells = 0;
+        self.depth = 0;
+    }
+
+    fn stop(&mut self, spot: Option<&Arc<Spot>>, reason: String) {
+        if self.stop.is_none() {
+            self.stop = Some(Stop::Limit(spot.cloned(), reason));
+        }
+    }
+
+    /// Elements or texts were made.
+    pub fn make(&mut self, cells: usize) -> Flow {
+        self.cells += cells;
+        if self.cells <= MOST_CELLS {
+            return NEXT;
+        }
+        let reason = format!(
+            "stopped because lists and texts of one object took more than {} MB",
+            MOST_CELLS * CELL / 1_000_000
+        );
+        self.stop(None, reason);
+        ENOUGH
+    }
+
+    pub fn make_text(&mut self, text: &str) {
+        let _ = self.make(text.len() / CELL);
+    }
+}
+
+impl<'p> Evaluator<'p> {
+    /// A step of a loop, or a call.
+    fn step(&self, frame: &mut Frame<'p>, spot: &Arc<Spot>) -> Flow {
+        let used = &mut frame.used;
+        used.unsettled += 1;
+        used.steps += 1;
+        if used.unsettled >= SETTLE_EVERY {
+            self.settle(used, spot);
+        }
+        match used.stop {
+            None => NEXT,
+            Some(_) => ENOUGH,
+        }
+    }
+
+    fn settle(&self, used: &mut Used, spot: &Arc<Spot>) {
+        let steps = mem::take(&mut used.unsettled);
+        let spent = self.budget.spent.fetch_add(steps, Ordering::Relaxed) + steps;
+        if self.context.progress.cancelled() {
+            used.stop = Some(Stop::Cancelled);
+        } else if used.steps > MOST_STEPS {
+            let reason = format!("stopped after {MOST_STEPS} steps for one object");
+            used.stop(Some(spot), reason);
+        } else if spent > self.budget.most {
+            let most = self.budget.most;
+            let reason = format!("stopped after {most} steps for all objects together");
+            used.stop(Some(spot), reason);
+        }
+    }
+
+    pub(super) fn body(&self, node: &'p Node, frame: &mut Frame<'p>) -> Value<'p> {
+        let outer = mem::take(&mut frame.leaving);
+        let value = self.evaluate(&node.parts[0], frame);
+        match mem::replace(&mut frame.leaving, outer) {
+            Leaving::Return(value) => value,
+            _ => value,
+        }
+    }
+
+    pub(super) fn block(&self, node: &'p Node, frame: &mut Frame<'p>) -> Value<'p> {
+        let mut value = Value::Null;
+        for statement in &node.parts {
+            value = self.evaluate(statement, frame);
+            if !matches!(frame.leaving, Leaving::Not) || frame.used.stop.is_some() {
+                return Value::Null;
+            }
+        }
+        value
+    }
+
+    pub(super) fn call(
+        &self,
+        node: &'p Node,
+        function: usize,
+        spot: &Arc<Spot>,
+        frame: &mut Frame<'p>,
+    ) -> Value<'p> {
+        let function = &self.functions[function];
+        let arguments = node.parts.iter().map(|part| self.evaluate(part, frame));
+        let arguments: Vec<Value> = arguments.collect();
+        if self.step(frame, spot).is_break() {
+            return Value::Null;
+        }
+        if frame.used.depth + function.height > DEEPEST_CALLS {
+            let reason = "stopped because functions call one another too deeply".to_owned();
+            frame.used.stop(Some(spot), reason);
+            return Value::Null;
+        }
+        frame.used.depth += function.height;
+        let outer = frame.enter(arguments);
+        let value = self.evaluate(&function.body, frame);
+        frame.leave(outer);
+        frame.used.depth -= function.height;
+        value
+    }
+
+    pub(super) fn statement(&self, node: &'p Node, frame: &mut Frame<'p>) -> Value<'p> {
+        match &node.op {
+            Op::Let(slot) => {
+                let value = self.evaluate(&node.parts[0], frame);
+                frame.set(*slot, value);
+            }
+            Op::Add(slot, spot) => {
+                let value = self.evaluate(&node.parts[0], frame);
+                self.add(*slot, value, spot, frame);
+            }
+            Op::For(slot, spot) => {
+                let body = &node.parts[1];
+                let _ = self.each(&node.parts[0], frame, &mut |frame, item| {
+                    self.step(frame, spot)?;
+                    frame.set(*slot, item);
+                    self.evaluate(body, frame);
+                    after_round(frame)
+                });
+            }
+            Op::While(spot) => {
+                while self.holds(&node.parts[0], frame) && self.step(frame, spot).is_continue() {
+                    self.evaluate(&node.parts[1], frame);
+                    if after_round(frame).is_break() {
+                        break;
+                    }
+                }
+            }
+            Op::Break => frame.leaving = Leaving::Break,
+            Op::Continue => frame.leaving = Leaving::Continue,
+            _ => {
+                let value = self.evaluate(&node.parts[0], frame);
+                frame.leaving = Leaving::Return(value);
+            }
+        }
+        Value::Null
+    }
+
+    /// Adds to what is in a slot, in place where it is a list.
+    fn add(&self, slot: usize, value: Value<'p>, spot: &Arc<Spot>, frame: &mut Frame<'p>) {
+        match frame.take(slot) {
+            Value::List(mut items) => {
+                if frame.used.make(1).is_continue() {
+                    items.push(value);
+                } else {
+                    frame.used.place(spot);
+                }
+                frame.set(slot, Value::List(items));
+            }
+            before => {
+                let sum = self.sum(before, value, frame);
+                frame.set(slot, sum);
+            }
+        }
+    }
+
+    /// Numbers added, texts joined.
+    pub(super) fn sum(&self, a: Value<'p>, b: Value<'p>, frame: &mut Frame<'p>) -> Value<'p> {
+        if matches!(a, Value::Text(_)) || matches!(b, Value::Text(_)) {
+            let text = self.show(&a, frame) + &self.show(&b, frame);
+            frame.used.make_text(&text);
+            return Value::Text(text.into());
+        }
+        let numbers = self.as_number(&a, frame).zip(self.as_number(&b, frame));
+        match numbers {
+            Some((a, b)) => Number::combine(a, b, i64::checked_add, |a, b| a + b).into(),
+            None => Value::Null,
+        }
+    }
+}
+
+impl Used {
+    /// Says where it was stopped, if that is not known.
+    fn place(&mut self, at: &Arc<Spot>) {
+        if let Some(Stop::Limit(spot @ None, _)) = &mut self.stop {
+            *spot = Some(at.clone());
+        }
+    }
+}
+
+/// Whether a loop goes on after its body.
+fn after_round(frame: &mut Frame) -> Flow {
+    if frame.used.stop.is_some() {
+        return ENOUGH;
+    }
+    match frame.leaving {
+        Leaving::Not => NEXT,
+        Leaving::Continue => {
+            frame.leaving = Leaving::Not;
+            NEXT
+        }
+        Leaving::Break => {
+            frame.leaving = Leaving::Not;
+            ControlFlow::Break(())
+        }
+        Leaving::Return(_) => ENOUGH,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anthill_heap::HeapBuilder;
+
+    use crate::brute_force::{on_random_heaps, said, with_context};
+    use crate::{Assignment, Classified, Context, Definitions, Error};
+
+    fn small_heap() -> HeapBuilder {
+        let mut heap = HeapBuilder::new();
+        heap.objects("a b c", "Item", 16);
+        heap.object("list", "List", 24);
+        heap.array("table", "Item[]", 4);
+        heap.edges("list -> table, table -> a b c, a -> b, b -> a");
+        heap.root("list");
+        heap
+    }
+
+    fn level(context: &Context, definitions: &str, steps: &str) -> Result<Classified, Error> {
+        let mut all = Definitions::default();
+        all.add("test", definitions).unwrap();
+        let mut levels = context.levels(&all.steps(steps).unwrap())?;
+        Ok(levels.remove(0))
+    }
+
+    fn keys(context: &Context, definitions: &str, steps: &str) -> Vec<String> {
+        let Classified { values, of } = level(context, definitions, steps).unwrap();
+        let level = Classified { values, of };
+        let state = context.graph.state;
+        let keys = (0..state.len()).map(|object| {
+            let label = level.label(object, state.class_id(object));
+            let paths = level.values.paths(label).iter();
+            let keys = paths.flat_map(|&path| level.values.keys_of(path));
+            let keys: Vec<&str> = keys.map(|key| level.values.key_text(key)).collect();
+            keys.join(" ")
+        });
+        keys.collect()
+    }
+
+    #[test]
+    fn scripts_loop_branch_and_call() {
+        with_context(&small_heap().build(), |context| {
+            let sizes =
+                "{ let n = 0; for r in references { if r.is_array { continue } n += r.size } n }";
+            // Two items each hold one of 16 bytes, the table three; the list only the table.
+            assert_eq!(keys(context, "", sizes), ["16", "16", "0", "0", "48"]);
+            let first = "{ for r in references { for s in r.references { if s == object { break } return 1 } } 2 }";
+            assert_eq!(keys(context, "", first), ["2", "2", "2", "1", "1"]);
+            let depth = "function depth(o, left) {
+                             if left == 0 { return 0; }
+                             let deepest = 0;
+                             for r in o.references {
+                                 let d = 1 + depth(r, left - 1);
+                                 if d > deepest { deepest = d }
+                             }
+                             return deepest;
+                         }
+                         classifier depth-of = depth(object, 3)";
+            // a and b refer to each other, so their depth ends at the limit.
+            assert_eq!(keys(context, depth, "depth-of"), ["3", "3", "0", "3", "3"]);
+            let many = "{ let all = []; let n = 3; while n > 1 { n = n - 1; all += 'k' + n } all }";
+            assert_eq!(keys(context, "", many)[0], "k2 k1");
+            assert_eq!(keys(context, "", "{ if size > 16 { size } }")[3], "null");
+        });
+    }
+
+    #[test]
+    fn the_deepest_nesting_fits_on_the_stack() {
+        with_context(&small_heap().build(), |context| {
+            let levels = 60;
+            let opening: String = (0..levels)
+                .map(|level| format!("x{level}.references.all(x{} => ", level + 1))
+                .collect();
+            let nested = format!("{opening}true{}", ")".repeat(levels));
+            let nested = nested.replacen("x0", "object", 1);
+            assert_eq!(keys(context, "", &nested)[0], "true");
+            let ifs = "if size > 0 { ".repeat(150);
+            let nested = format!("{{ {ifs} return 'in'; {} }}", "}".repeat(150));
+            assert_eq!(keys(context, "", &nested)[0], "in");
+        });
+    }
+
+    #[test]
+    fn what_the_class_decides_in_a_script_is_decided_once() {
+        with_context(&small_heap().build(), |context| {
+            let script = "{ if is_array { return 'array' } else if type == 'List' { return 'list' } 'other' }";
+            let Classified { of, .. } = level(context, "", script).unwrap();
+            assert!(matches!(of, Assignment::ByClass(_)));
+            let expected = ["other", "other", "other", "list", "array"];
+            assert_eq!(keys(context, "", script), expected);
+        });
+    }
+
+    #[test]
+    fn a_script_for_collection_health_says_what_the_predefined_one_says() {
+        let script = "{
+            if is_array { return type.ends_with('[][]') || !primitives.has(type) ? 'array' : 'contained' }
+            for r in references { if r.type == type { return 'entry' } }
+            for r in references {
+                if r.is_array { return 'head' }
+                for s in r.references { if s.type == r.type { return 'head' } }
+            }
+            'contained'
+        }"
+        .replace("primitives", "['int[]']");
+        on_random_heaps(|context, seed| {
+            // The referent of a reference object is among its references only if it is kept.
+            if context.graph.state.columns.referents.is_empty() && !context.graph.convention.mat {
+                let expected = said(context, "collection-health");
+                assert_eq!(said(context, &script), expected, "seed {seed}");
+            }
+        });
+    }
+
+    #[test]
+    fn what_never_ends_or_grows_is_stopped_and_says_where() {
+        with_context(&small_heap().build(), |context| {
+            let message = |definitions: &str, steps: &str| {
+                level(context, definitions, steps)
+                    .err()
+                    .unwrap()
+                    .to_string()
+            };
+            let endless = "# Endless.\nfilter endless {\n  while true { }\n}";
+            let shown = message(endless, "endless");
+            let place = "test, line 3, column 3: stopped after 2000000 steps for one object, at ";
+            let line = "\n    while true { }\n    ^";
+            assert!(shown.starts_with(place) && shown.ends_with(line), "{shown}");
+            let recursive = "function f(n) = f(n + 1)\nclassifier deep = f(size)";
+            let shown = message(recursive, "deep");
+            assert!(shown.starts_with("test, line 1, column 17: stopped because functions"));
+            let through_lists = "function g(o) = o.references.map(r => [g(r)][0]).count\n\
+                                 classifier deep = g(object)";
+            let shown = message(through_lists, "deep");
+            assert!(shown.contains("stopped because functions"), "{shown}");
+            let list = message("", "{ let all = []; while true { all += 1 } }");
+            assert!(
+                list.contains("column 30: stopped because lists and texts"),
+                "{list}"
+            );
+            let text = message("", "{ let t = 'x'; while true { t = t + t } t }");
+            assert!(
+                text.contains("lists and texts of one object took more than"),
+                "{text}"
+            );
+        });
+    }
+}
