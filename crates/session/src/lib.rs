@@ -40,7 +40,7 @@ pub use object_paths::ObjectPaths;
 pub use path_graph::{PathEdge, PathGraph, PathNode};
 pub use patterns::{Pattern, PatternKind};
 pub use referrers::Referrer;
-pub use report::{Report, ReportedSuspect};
+pub use report::{Content, Report, ReportedSuspect};
 pub use threads::{Kept, Local, ThreadStack};
 pub use ways::{PATH_ENDS, PathStep, Way};
 

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 
 use crate::Session;
 use crate::labels::edge_kind;
+use crate::report::Content;
 use crate::ways::Way;
 
 /// Objects of a class that are looked at.
@@ -62,7 +63,7 @@ pub(crate) struct Scene<'a> {
     pub ways: &'a [(NodeId, Way)],
     /// All that would die with the suspect.
     pub closure: &'a BitSet,
-    pub contents: &'a [(ClassId, u64, u64)],
+    pub contents: &'a [Content],
 }
 
 impl Scene<'_> {
@@ -198,10 +199,10 @@ impl Scene<'_> {
             );
         }
         let state = self.session.state();
-        let class = self.contents.iter().find(|(class, objects, _)| {
-            *objects > 1 && is_one(&state.classes()[*class as usize].name)
+        let class = self.contents.iter().find(|content| {
+            content.objects > 1 && is_one(&state.classes()[content.class as usize].name)
         });
-        let (class, objects, _) = class?;
+        let Content { class, objects, .. } = class?;
         let name = &state.classes()[*class as usize].name;
         pattern(
             PatternKind::Listeners,
@@ -219,11 +220,11 @@ impl Scene<'_> {
             let name = self.session.edge_name(above, object, kind);
             (name.starts_with("this$") || name.starts_with("arg$")).then_some((above, name))
         };
-        let own = self.contents.iter().filter(|(class, objects, _)| {
-            let class = &state.classes()[*class as usize];
-            *objects > 1 && !matches!(class.kind, ClassKind::Array(_))
+        let own = self.contents.iter().filter(|content| {
+            let class = &state.classes()[content.class as usize];
+            content.objects > 1 && !matches!(class.kind, ClassKind::Array(_))
         });
-        for &(class, objects, _) in own {
+        for &Content { class, objects, .. } in own {
             let members = self.session.objects_of_class(class);
             let members = members.filter(|&object| self.closure.contains(object));
             let every = (objects as usize / SAMPLE).max(1);
@@ -296,7 +297,7 @@ impl Scene<'_> {
         let class = self
             .contents
             .iter()
-            .map(|&(class, _, _)| class)
+            .map(|content| content.class)
             .find(|&class| is_entry(class))?;
         let entries = self.session.objects_of_class(class);
         let sample: Vec<ObjectId> = entries

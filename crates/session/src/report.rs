@@ -4,8 +4,10 @@
 use anthill_graph::{Graph, NodeId, Paths, gc_closure_among};
 use anthill_heap::{BitSet, ClassId};
 use anthill_leaks::{KeptClass, Severity, Subject, Suspect, Thresholds};
+use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::labels::edge_kind;
 use crate::patterns::{Pattern, Scene};
 use crate::ways::Way;
 use crate::{Error, RootsByObject, Session};
@@ -32,12 +34,22 @@ pub struct ReportedSuspect {
     pub kept: Option<KeptClass>,
     /// A shortest path to each owner; for a class, to one of its objects.
     pub ways: Vec<(NodeId, Way)>,
-    /// What it keeps alive, by class: objects and shallow bytes, most bytes first.
-    pub contents: Vec<(ClassId, u64, u64)>,
+    /// What it keeps alive, by class, most bytes first.
+    pub contents: Vec<Content>,
     /// Known ways to leak that it looks like.
     pub patterns: Vec<Pattern>,
     /// Names the leak, the same in every run of the program.
     pub fingerprint: String,
+}
+
+/// The objects of a class that a suspect keeps alive.
+#[derive(Clone, Debug)]
+pub struct Content {
+    pub class: ClassId,
+    pub objects: u64,
+    pub shallow: u64,
+    /// How most of them are held, if one way stands out: `com.acme.Customer.lastOrder`.
+    pub through: Option<String>,
 }
 
 impl Session {
@@ -50,7 +62,7 @@ impl Session {
             .iter()
             .map(|suspect| self.owners(suspect))
             .collect();
-        let paths = Paths::search(&graph, &owners.concat(), self.progress())?;
+        let paths = Paths::search(&graph, &[], self.progress())?;
         let roots = RootsByObject::new(self);
         let mut suspects = Vec::new();
         for (suspect, owners) in found.suspects.into_iter().zip(owners) {
@@ -148,7 +160,7 @@ impl Session {
                 gc_closure_among(graph, dominators.reachable(), &objects)
             }
         };
-        let contents = self.contents(graph, &closure);
+        let contents = self.contents(graph, paths, &closure);
         let scene = Scene {
             session: self,
             graph,
@@ -173,19 +185,67 @@ impl Session {
         })
     }
 
-    fn contents(&self, graph: &Graph, closure: &BitSet) -> Vec<(ClassId, u64, u64)> {
-        let mut contents: Vec<(ClassId, u64, u64)> = (0..self.state().classes().len() as ClassId)
-            .map(|class| (class, 0, 0))
+    fn contents(&self, graph: &Graph, paths: &Paths, closure: &BitSet) -> Vec<Content> {
+        let mut contents: Vec<Content> = (0..self.state().classes().len() as ClassId)
+            .map(|class| Content {
+                class,
+                objects: 0,
+                shallow: 0,
+                through: None,
+            })
             .collect();
         for node in closure.iter().filter(|&node| node < self.state().len()) {
-            let (_, objects, bytes) = &mut contents[self.state().class_id(node) as usize];
-            *objects += 1;
-            *bytes += graph.size(node);
+            let content = &mut contents[self.state().class_id(node) as usize];
+            content.objects += 1;
+            content.shallow += graph.size(node);
         }
-        contents.sort_by_key(|&(class, _, bytes)| (std::cmp::Reverse(bytes), class));
+        contents.sort_by_key(|content| (std::cmp::Reverse(content.shallow), content.class));
         contents.truncate(CONTENTS);
-        contents.retain(|&(_, objects, _)| objects > 0);
+        contents.retain(|content| content.objects > 0);
+        for content in &mut contents {
+            content.through = self.mostly_through(graph, paths, closure, content);
+        }
         contents
+    }
+
+    /// The field, or array, by which more than half of some objects of the class are held on a
+    /// shortest path to them.
+    fn mostly_through(
+        &self,
+        graph: &Graph,
+        paths: &Paths,
+        closure: &BitSet,
+        content: &Content,
+    ) -> Option<String> {
+        const SAMPLE: usize = 64;
+        let every = (content.objects as usize / SAMPLE).max(1);
+        let members = self.objects_of_class(content.class);
+        let members = members.filter(|&object| closure.contains(object));
+        let sample: Vec<NodeId> = members.step_by(every).take(SAMPLE).collect();
+        let mut held: FxHashMap<String, usize> = FxHashMap::default();
+        for &object in &sample {
+            let through = self.held_through(graph, paths, object);
+            *held.entry(through.unwrap_or_default()).or_default() += 1;
+        }
+        let most = held
+            .into_iter()
+            .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
+        let (through, objects) = most?;
+        (objects * 2 > sample.len() && !through.is_empty()).then_some(through)
+    }
+
+    fn held_through(&self, graph: &Graph, paths: &Paths, object: NodeId) -> Option<String> {
+        let state = self.state();
+        let before = paths.before(object).flatten()?;
+        let class = state.class(before).name.as_str();
+        if state.array_length(before).is_some() {
+            return Some(class.to_owned());
+        }
+        let field = self.edge_name(before, object, edge_kind(graph, before, object)?);
+        Some(match state.mirrored(before) {
+            Some(class) => format!("{} {field}", state.classes()[class as usize].name),
+            None => format!("{class}.{field}"),
+        })
     }
 
     /// Made from names only: no addresses, sizes or indices.

@@ -123,6 +123,8 @@ pub struct Content {
     pub class: String,
     pub objects: u64,
     pub shallow: u64,
+    /// How most of them are held.
+    pub through: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -227,10 +229,14 @@ impl Maker<'_> {
             contents: suspect
                 .contents
                 .iter()
-                .map(|&(class, objects, shallow)| Content {
-                    class: self.class(class),
-                    objects,
-                    shallow,
+                .map(|content| Content {
+                    class: self.class(content.class),
+                    objects: content.objects,
+                    shallow: content.shallow,
+                    through: content
+                        .through
+                        .as_deref()
+                        .map(|through| self.hidden(through)),
                 })
                 .collect(),
             patterns: self.patterns(&suspect.patterns),

@@ -87,16 +87,17 @@ fn add_suspect(out: &mut String, document: &Document, number: usize, suspect: &S
     let _ = write!(
         out,
         "<details open>\n<summary>What it keeps alive: {all}</summary>\n<table>\n\
-         <tr><th>class</th><th class=\"n\">objects</th><th class=\"n\">shallow</th><th></th></tr>\n"
+         <tr><th>class</th><th class=\"n\">objects</th><th class=\"n\">shallow</th><th></th><th>mostly held by</th></tr>\n"
     );
     for content in &suspect.contents {
         let _ = writeln!(
             out,
-            "<tr><td class=\"name\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"cell\">{}</td></tr>",
+            "<tr><td class=\"name\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"cell\">{}</td><td class=\"name\">{}</td></tr>",
             escaped(&content.class),
             count(content.objects),
             bytes(content.shallow),
-            bar(content.shallow, suspect.retained)
+            bar(content.shallow, suspect.retained),
+            content.through.as_deref().map_or(String::new(), escaped)
         );
     }
     out.push_str("</table>\n</details>\n");

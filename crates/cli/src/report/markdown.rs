@@ -69,14 +69,15 @@ fn add_suspect(out: &mut String, document: &Document, number: usize, suspect: &S
     for owner in &suspect.owners {
         add_owner(out, owner);
     }
-    out.push_str("| what it keeps alive | objects | shallow |\n| --- | ---: | ---: |\n");
+    out.push_str("| what it keeps alive | objects | shallow | mostly held by |\n| --- | ---: | ---: | --- |\n");
     for content in &suspect.contents {
         let _ = writeln!(
             out,
-            "| {} | {} | {} |",
+            "| {} | {} | {} | {} |",
             code(&content.class),
             count(content.objects),
-            bytes(content.shallow)
+            bytes(content.shallow),
+            content.through.as_deref().map_or(String::new(), code)
         );
     }
     out.push('\n');

@@ -68,6 +68,7 @@ fn write_suspect(
         ("share", Align::Right),
         ("objects", Align::Right),
         ("what it keeps alive", Align::Left),
+        ("mostly held by", Align::Left),
     ]);
     for content in &suspect.contents {
         table.row([
@@ -75,6 +76,7 @@ fn write_suspect(
             share(content.shallow, document.reachable),
             count(content.objects),
             content.class.clone(),
+            content.through.clone().unwrap_or_default(),
         ]);
     }
     table.print(out)?;
