@@ -216,6 +216,8 @@ impl Scene<'_> {
         let dominators = &self.session.analysis().ok()?.dominators;
         let hidden_field = |&object: &NodeId| {
             let above = dominators.chain(object).next()?;
+            let is_array = above < state.len() && state.array_length(above).is_some();
+            let above = Some(above).filter(|_| !is_array)?;
             let kind = edge_kind(self.graph, above, object)?;
             let name = self.session.edge_name(above, object, kind);
             (name.starts_with("this$") || name.starts_with("arg$")).then_some((above, name))
