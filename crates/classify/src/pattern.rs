@@ -140,7 +140,7 @@ pub(crate) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> O
     let word = word.to_lowercase();
     let close = names.filter_map(|name| {
         let distance = distance(&word, &name.to_lowercase());
-        let near = distance * 3 <= name.len().max(3);
+        let near = distance * 3 <= name.len();
         let begins = word.len() > 2 && (name.starts_with(&word) || word.starts_with(name));
         (near || begins).then_some((distance, name))
     });

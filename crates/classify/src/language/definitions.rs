@@ -220,7 +220,7 @@ impl Definitions {
         };
         let Checked { ty, .. } = Checker::new(source, self).definition(&definition)?;
         definition.cardinality = cardinality(&ty);
-        definition.returns = returns(&ty);
+        definition.returns = returns(definition.role, &ty);
         self.all.push(definition);
         Ok(())
     }
@@ -354,17 +354,114 @@ fn cardinality(ty: &Type) -> Cardinality {
     }
 }
 
-fn returns(ty: &Type) -> String {
+fn returns(role: Role, ty: &Type) -> String {
     let of = match ty {
         Type::List(element) => element,
         ty => ty,
     };
     match of {
+        _ if role == Role::Transformer => "objects",
+        _ if role == Role::Filter => "bool",
         Type::Bool => "bool",
         Type::Number => "number",
-        Type::Object => "objects",
+        Type::Object => "object",
         Type::Any | Type::Null => "value",
         Type::Text | Type::Path | Type::List(_) => "text",
     }
     .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Step;
+
+    fn mistake(text: &str) -> Mistake {
+        Definitions::default().add("test", text).unwrap_err()
+    }
+
+    #[test]
+    fn definitions_have_descriptions_examples_and_cardinalities() {
+        let mut definitions = Definitions::default();
+        let before = definitions.all().len();
+        assert!(before > 10, "the predefined filters have no mistake");
+        let text = "# About something else.\n\n\
+                    # Where it is,\n# in two parts.\n# example: place\n\
+                    classifier place = path(package, simple_name)\n\
+                    transformer near(least) = references.filter(r => r.size > least)\n\
+                    classifier sizes { let all = []; for r in references { all += r.size } all }";
+        definitions.add("test", text).unwrap();
+        let [place, near, sizes] = &definitions.all()[before..] else {
+            panic!("three definitions");
+        };
+        assert_eq!(place.description, "Where it is, in two parts.");
+        assert_eq!(
+            (place.example.as_str(), place.cardinality),
+            ("place", Cardinality::Hierarchy)
+        );
+        assert_eq!(
+            (near.usage().as_str(), near.returns.as_str()),
+            ("near(least)", "objects")
+        );
+        assert_eq!(
+            (sizes.cardinality, sizes.example.as_str()),
+            (Cardinality::Many, "sizes")
+        );
+    }
+
+    #[test]
+    fn mistakes_in_definitions_are_located() {
+        for (text, line, column, suggestion) in [
+            ("filter x = size", 1, 12, None),
+            ("filter x { return size }", 1, 19, None),
+            ("transformer x = size", 1, 17, None),
+            ("classifier type = size", 1, 12, None),
+            ("classifier in_degree = size", 1, 12, None),
+            ("classifier at-least = size", 1, 12, None),
+            ("clasifier x = size", 1, 1, Some("classifier")),
+            ("classifier x(a) = a +\n b", 2, 2, None),
+            ("classifier x\nsize", 2, 1, None),
+            ("classifier x = y\nclassifier y = x", 1, 16, None),
+            ("classifier x { n = 3; }", 1, 16, None),
+            ("classifier x { let n = 3; n = 'a'; }", 1, 31, None),
+            (
+                "classifier x { for r in references { r = null } }",
+                1,
+                38,
+                None,
+            ),
+            ("classifier x { break }", 1, 16, None),
+            ("classifier x { for r in size { } }", 1, 25, None),
+            ("function f(a) = a\nclassifier x = f()", 2, 16, None),
+            ("function if(a) = a", 1, 10, None),
+        ] {
+            let mistake = mistake(text);
+            let found = (mistake.line, mistake.column, mistake.suggestion.as_deref());
+            assert_eq!(found, (line, column, suggestion), "{text}: {mistake}");
+        }
+    }
+
+    #[test]
+    fn the_examples_that_are_shipped_have_no_mistake() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/classifiers");
+        let mut read = 0;
+        for file in std::fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut definitions = Definitions::default();
+            let added = definitions.add("example", &text);
+            added.unwrap_or_else(|mistake| panic!("{}", mistake.show("example", &text)));
+            for definition in definitions.all() {
+                assert!(!definition.description.is_empty(), "{}", definition.name);
+                let steps = definitions.steps(&definition.example);
+                assert!(steps.is_ok(), "{}: {:?}", definition.name, steps.err());
+            }
+            read += 1;
+        }
+        assert!(read > 2);
+        assert!(
+            Step::parse_list("role").is_err(),
+            "they are there only if asked for"
+        );
+    }
 }

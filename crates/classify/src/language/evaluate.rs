@@ -484,6 +484,21 @@ impl<'p> Evaluator<'p> {
             }
             Property::Loader => Value::Text(self.context.loader_name(class).into()),
             Property::IsArray => Value::Bool(array.is_some()),
+            Property::ElementType => match array {
+                Some(element) => Value::text(element.java_name()),
+                None => Value::Null,
+            },
+            Property::FieldTypes => {
+                let classes = self.state().superclasses(class);
+                let fields =
+                    classes.flat_map(|class| &self.state().classes()[class as usize].fields);
+                Value::List(
+                    fields
+                        .map(|field| Value::text(field.ty.java_name()))
+                        .collect(),
+                )
+            }
+            Property::ReferenceSize => Value::Int(self.context.graph.reference_size().into()),
             Property::Length if no_array => Value::Null,
             Property::Elements if no_array => Value::List(Vec::new()),
             Property::Kind if no_array => Value::text(kind_of(None)),
@@ -553,7 +568,10 @@ impl<'p> Evaluator<'p> {
             | Property::Superclass
             | Property::Superclasses
             | Property::Loader
-            | Property::IsArray => Value::Null,
+            | Property::IsArray
+            | Property::ElementType
+            | Property::FieldTypes
+            | Property::ReferenceSize => Value::Null,
         }
     }
 

@@ -12,6 +12,9 @@ pub enum Property {
     Superclasses,
     Loader,
     IsArray,
+    ElementType,
+    FieldTypes,
+    ReferenceSize,
     Kind,
     Length,
     Size,
@@ -41,6 +44,9 @@ impl Property {
                 | Property::Superclasses
                 | Property::Loader
                 | Property::IsArray
+                | Property::ElementType
+                | Property::FieldTypes
+                | Property::ReferenceSize
         )
     }
 }
@@ -212,7 +218,7 @@ const fn property(
 }
 
 #[rustfmt::skip]
-pub const SIGNATURES: [Signature; 55] = [
+pub const SIGNATURES: [Signature; 58] = [
     property("type", Property::Type, Kind::Text, "its class, `java.util.HashMap` or `byte[]`"),
     property("package", Property::Package, Kind::Text, "the package of its class; empty for the unnamed one"),
     property("simple_name", Property::SimpleName, Kind::Text, "its class without package and outer class"),
@@ -220,6 +226,9 @@ pub const SIGNATURES: [Signature; 55] = [
     property("superclasses", Property::Superclasses, Kind::Texts, "all superclasses of its class, nearest first"),
     property("loader", Property::Loader, Kind::Text, "the class loader of its class; `boot` for the JVM's own"),
     property("is_array", Property::IsArray, Kind::Bool, "whether it is an array"),
+    property("element_type", Property::ElementType, Kind::Text, "of an array: `int`, `byte` and so on, or `Object`; otherwise null"),
+    property("field_types", Property::FieldTypes, Kind::Texts, "of its fields, those of superclasses included: `int`, `byte` and so on, or `Object`"),
+    property("reference_size", Property::ReferenceSize, Kind::Number, "the bytes of a reference in this JVM"),
     property("kind", Property::Kind, Kind::Text, "`instance`, `small array` (under 255 elements) or `big array`"),
     property("length", Property::Length, Kind::Number, "the length of an array, or null"),
     property("size", Property::Size, Kind::Number, "its shallow bytes"),

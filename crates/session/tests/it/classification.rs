@@ -1,6 +1,8 @@
 //! Classification trees of real heaps: the stories of the papers, told by the programs themselves.
 
-use anthill_classify::{Context, OVERALL, Step, Tree, TreeNode, TreeNodeId};
+use std::collections::BTreeMap;
+
+use anthill_classify::{Context, Definitions, OVERALL, Step, Tree, TreeNode, TreeNodeId};
 use anthill_graph::{Convention, gc_closure};
 use anthill_heap::{Quiet, Value};
 use anthill_session::Session;
@@ -238,12 +240,23 @@ fn strengths_of_what_is_not_kept() {
     }
 }
 
+/// The examples that are shipped.
+fn examples() -> Definitions {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/classifiers");
+    let mut definitions = Definitions::default();
+    for file in ["health.txt", "collections.txt"] {
+        let text = std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
+        definitions.add(file, &text).unwrap();
+    }
+    definitions
+}
+
 /// What steps of one level say about every object: its keys, joined.
 fn said(session: &Session, by: &str) -> Vec<String> {
     let graph = session.graph();
     let dominators = &session.analysis().unwrap().dominators;
     let context = Context::new(&graph, dominators, session.records(), &Quiet);
-    let levels = context.levels(&Step::parse_list(by).unwrap()).unwrap();
+    let levels = context.levels(&examples().steps(by).unwrap()).unwrap();
     let level = &levels[0];
     let objects = 0..session.state().len();
     let keys = objects.map(|object| {
@@ -316,5 +329,97 @@ fn expressions_read_the_fields_that_single_objects_show() {
             check(4, &first[place], entry);
         }
         assert!(seen.iter().all(|&count| count > 20), "{dump}: {seen:?}");
+    }
+}
+
+#[test]
+fn collection_health_as_a_script_is_the_predefined_one() {
+    let Some(folder) = anthill_testkit::corpus() else {
+        return skipped(
+            "health as a script",
+            "there is no corpus beside the repository",
+        );
+    };
+    for dump in ["waste.hprof.gz", "shapes.hprof.gz", "small-jdk25.hprof.gz"] {
+        let session = open(&folder.join(dump), Convention::DEFAULT).unwrap();
+        let (script, predefined) = (said(&session, "role"), said(&session, "collection-health"));
+        for (object, (script, predefined)) in (0..).zip(script.iter().zip(&predefined)) {
+            let class = &session.state().class(object).name;
+            assert_eq!(script, predefined, "{class}, object {object} of {dump}");
+        }
+    }
+}
+
+#[test]
+fn maps_as_the_example_sees_them() {
+    let Some(folder) = anthill_testkit::corpus() else {
+        return skipped("maps", "there is no corpus beside the repository");
+    };
+    // waste.truth.txt: 100,000 maps never touched, 10,000 with an empty table, 10,000 with one
+    // entry, one with 2,000 colliding keys, one with 100,000 entries; the JVM has some of its own.
+    let session = open(&folder.join("waste.hprof.gz"), Convention::DEFAULT).unwrap();
+    let group = session
+        .objects_of(|name| name == "java.util.HashMap", false)
+        .unwrap();
+    let fill = session
+        .classify(&group, &examples().steps("fill").unwrap())
+        .unwrap();
+    for (key, said) in [
+        ("never used", 100_000),
+        ("emptied", 10_000),
+        ("one entry", 10_000),
+    ] {
+        let found = at(&fill, &[key]).objects;
+        assert!((said..said + 1000).contains(&found), "{key}: {found}");
+    }
+}
+
+#[test]
+fn instance_health_as_a_script_says_what_the_program_says() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("instance health as a script", "no JDK was found");
+    };
+    for (flag, reference) in [("-XX:+UseCompressedOops", 4), ("-XX:-UseCompressedOops", 8)] {
+        let sample = Sample::start(jdk, "Health", &["1000"], &["-Xmx64m", flag]);
+        let session = session_of(&sample);
+        let histogram = sample.histogram();
+        let bytes = |class: &str| {
+            let group = session.objects_of(|name| name == class, false).unwrap();
+            let steps = examples().steps("bytes-by-part").unwrap();
+            let tree = session.classify(&group, &steps).unwrap();
+            let parts = tree.node(OVERALL).children.iter().map(|&part| {
+                let amounts = tree
+                    .node(part)
+                    .children
+                    .iter()
+                    .map(|&amount| tree.node(amount));
+                let bytes = amounts.map(|node| node.objects * node.key.parse::<u64>().unwrap());
+                (tree.node(part).key.clone(), bytes.sum::<u64>())
+            });
+            parts.collect::<BTreeMap<String, u64>>()
+        };
+        let pair = "anthill.samples.Health$Pair";
+        let parts = bytes(pair);
+        assert_eq!(
+            parts["primitive"],
+            sample.count("bytes of primitives in pairs")
+        );
+        assert_eq!(
+            parts["pointer"],
+            sample.count("references in pairs") * reference
+        );
+        assert_eq!(
+            parts["null"],
+            sample.count("null references in pairs") * reference
+        );
+        let total = histogram.iter().find(|(name, _)| *name == pair).unwrap().1;
+        assert_eq!(parts.values().sum::<u64>(), total.bytes);
+        let array = bytes("anthill.samples.Health$Pair[]");
+        assert_eq!(array["pointer"], sample.count("pairs") * reference);
+        assert_eq!(
+            array["null"],
+            sample.count("null references in Pair[]") * reference
+        );
+        assert!(!array.contains_key("primitive"));
     }
 }
