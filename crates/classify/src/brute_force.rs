@@ -373,3 +373,43 @@ fn roots_reach_what_a_search_from_them_meets() {
         }
     });
 }
+
+#[test]
+fn what_is_said_about_a_group_does_not_depend_on_who_asks() {
+    on_random_heaps(|context, seed| {
+        let state = context.graph.state;
+        let mut random = Random::new(seed + 2);
+        let mut group = BitSet::new(state.len() as usize);
+        (0..state.len())
+            .filter(|_| random.below(3) == 0)
+            .for_each(|object| group.insert(object));
+        for steps in [
+            "address",
+            "where size > 16, size + 1, where in_degree > 0, address",
+            "where in_degree > 1, pointed-from, size, address",
+        ] {
+            let steps = Step::parse_list(steps).unwrap();
+            let keys = |levels: &[Classified]| -> Vec<Vec<Keys>> {
+                let of_object = |object: u32| {
+                    let level = |level: &Classified| {
+                        let label = level.label(object, state.class_id(object));
+                        let values = &level.values;
+                        let text = |key| values.key_text(key).to_owned();
+                        let paths = values.paths(label).iter();
+                        paths
+                            .map(|&path| values.keys_of(path).into_iter().map(text).collect())
+                            .collect()
+                    };
+                    // What a filter leaves out is not asked about further.
+                    let said: Vec<Keys> = levels.iter().map(level).collect();
+                    let end = said.iter().position(Keys::is_empty).unwrap_or(said.len());
+                    said[..end].to_vec()
+                };
+                group.iter().map(of_object).collect()
+            };
+            let all = context.levels(&steps).unwrap();
+            let of_group = context.levels_of(&steps, &group).unwrap();
+            assert_eq!(keys(&of_group), keys(&all), "seed {seed}");
+        }
+    });
+}

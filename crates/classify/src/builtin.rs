@@ -7,7 +7,7 @@ mod strength;
 
 use anthill_graph::{Dominators, Graph};
 use anthill_heap::{
-    Buffer, ClassId, ClassKind, FieldType, HeapState, ObjectId, Progress, Thread, Value,
+    BitSet, Buffer, ClassId, ClassKind, FieldType, HeapState, ObjectId, Progress, Thread, Value,
 };
 use anthill_hprof::Records;
 use rustc_hash::FxHashMap;
@@ -72,24 +72,78 @@ impl<'a> Context<'a> {
     /// after it make one level. Filters come first, so that no node is made for what they leave
     /// out.
     pub fn levels(&self, steps: &[Step]) -> Result<Vec<Classified>, Error> {
-        let mut filters = Vec::new();
-        let mut levels = Vec::new();
-        for (index, step) in steps.iter().enumerate() {
-            if step.is_transformer() {
-                let after = self.levels(&steps[index + 1..])?;
-                levels.push(self.transform(step, self.join(after))?);
-                break;
+        self.levels_among(steps, None)
+    }
+
+    /// The same, but nothing is asked about objects outside of the group where that takes long.
+    pub fn levels_of(&self, steps: &[Step], group: &BitSet) -> Result<Vec<Classified>, Error> {
+        self.levels_among(steps, Some(group))
+    }
+
+    fn levels_among(
+        &self,
+        steps: &[Step],
+        group: Option<&BitSet>,
+    ) -> Result<Vec<Classified>, Error> {
+        let before = steps.iter().take_while(|step| !step.is_transformer());
+        let (mut levels, mut left) = (Vec::new(), None);
+        for step in before.clone() {
+            if let Step::Where(condition) = step {
+                let filter = self.by_filter(condition, left.as_ref().or(group))?;
+                left = Some(self.members(&filter, left.as_ref().or(group)));
+                levels.push(filter);
             }
+        }
+        let group = left.as_ref().or(group);
+        for step in before.clone() {
             match step {
-                Step::Where(condition) => filters.push(self.by_filter(condition)?),
-                Step::Predefined(call) => levels.push(self.predefined(call)?),
+                Step::Where(_) => {}
+                Step::Predefined(call) => levels.push(self.said_of(call, group)?),
                 Step::Classify(expression) | Step::To(expression) => {
-                    levels.push(self.by_expression(expression)?);
+                    levels.push(self.by_expression(expression, group)?);
                 }
             }
         }
-        filters.append(&mut levels);
-        Ok(filters)
+        let transformer = before.count();
+        if let Some(step) = steps.get(transformer) {
+            let after = self.levels(&steps[transformer + 1..])?;
+            levels.push(self.transform(step, self.join(after))?);
+        }
+        Ok(levels)
+    }
+
+    /// The objects that a filter lets pass.
+    fn members(&self, filter: &Classified, group: Option<&BitSet>) -> BitSet {
+        let mut members = BitSet::new(self.state().len() as usize);
+        for (&class, object) in self.state().columns.classes.iter().zip(0..) {
+            let passes = || !filter.values.paths(filter.label(object, class)).is_empty();
+            if group.is_none_or(|group| group.contains(object)) && passes() {
+                members.insert(object);
+            }
+        }
+        members
+    }
+
+    /// What a predefined classifier says about the objects of a group. What it says about others
+    /// is not asked where that takes long.
+    fn said_of(&self, step: &Call, group: Option<&BitSet>) -> Result<Classified, Error> {
+        let state = self.state();
+        let argument = step.argument.as_deref().unwrap_or_default();
+        Ok(match step.what {
+            What::Address => self.by_object_of(group, |values, object| {
+                values.one(&format!("{:#x}", state.addresses.address(object)))
+            }),
+            What::Text => self.by_object_of(group, |values, object| {
+                match self.records.text(state, object, 120) {
+                    Some(text) => values.one(&format!("{text:?}")),
+                    None => values.one("(no string)"),
+                }
+            }),
+            What::Field => self.by_object_of(group, |values, object| {
+                values.one(&self.field_text(object, argument))
+            }),
+            _ => self.predefined(step)?,
+        })
     }
 
     pub(crate) fn predefined(&self, step: &Call) -> Result<Classified, Error> {
@@ -155,21 +209,7 @@ impl<'a> Context<'a> {
                 |object| state.references(object).len() as i64,
                 |degree| degree.to_string(),
             ),
-            What::Address => self.by_object(|values, object| {
-                values.one(&format!("{:#x}", state.addresses.address(object)))
-            }),
-            What::Text => {
-                self.by_object(
-                    |values, object| match self.records.text(state, object, 120) {
-                        Some(text) => values.one(&format!("{text:?}")),
-                        None => values.one("(no string)"),
-                    },
-                )
-            }
-            What::Field => {
-                let name = step.argument.as_deref().unwrap_or_default();
-                self.by_object(|values, object| values.one(&self.field_text(object, name)))
-            }
+            What::Address | What::Text | What::Field => self.said_of(step, None)?,
             What::Rooted => self.rooted(step)?,
             What::IndirectlyRooted => self.indirectly_rooted(step)?,
             What::Strength => self.strength(),
@@ -201,10 +241,23 @@ impl<'a> Context<'a> {
         Classified { values, of }
     }
 
-    fn by_object(&self, mut label: impl FnMut(&mut Values, ObjectId) -> LabelId) -> Classified {
+    fn by_object(&self, label: impl FnMut(&mut Values, ObjectId) -> LabelId) -> Classified {
+        self.by_object_of(None, label)
+    }
+
+    /// The labels of the objects of a group; others are in no group.
+    fn by_object_of(
+        &self,
+        group: Option<&BitSet>,
+        mut label: impl FnMut(&mut Values, ObjectId) -> LabelId,
+    ) -> Classified {
         let mut values = Values::default();
         let objects = 0..self.state().len();
-        let labels = objects.map(|object| label(&mut values, object));
+        let none = group.map(|group| (group, values.label(Vec::new())));
+        let labels = objects.map(|object| match none {
+            Some((group, none)) if !group.contains(object) => none,
+            _ => label(&mut values, object),
+        });
         let of = Assignment::ByObject(Buffer::collect(self.state().len() as usize, labels));
         Classified { values, of }
     }

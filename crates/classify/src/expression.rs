@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use anthill_heap::{Buffer, ClassId, ObjectId};
+use anthill_heap::{BitSet, Buffer, ClassId, ObjectId};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -61,6 +61,13 @@ impl Needs {
         let mut known = self.referred.iter();
         known.any(|referred| Arc::ptr_eq(referred, wanted))
     }
+}
+
+/// Which objects slots belong to: those from `first` on, and only those of a group are filled.
+#[derive(Clone, Copy)]
+struct Places<'g> {
+    first: ObjectId,
+    group: Option<&'g BitSet>,
 }
 
 /// Lists of objects one after the other: how long each is, and the objects.
@@ -132,8 +139,12 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// The values of an expression as keys.
-    pub(crate) fn by_expression(&self, expression: &Expression) -> Result<Classified, Error> {
+    /// The values of an expression as keys, of the objects of a group.
+    pub(crate) fn by_expression(
+        &self,
+        expression: &Expression,
+        group: Option<&BitSet>,
+    ) -> Result<Classified, Error> {
         let compiled = self.compile(expression)?;
         if compiled.is_by_class() {
             let mut keys = Keys::new(self, &compiled);
@@ -147,10 +158,18 @@ impl Context<'_> {
         let mut labels = Buffer::zeroed(self.graph.state.len() as usize);
         let shares = self.in_shares(&mut labels, |first, slots| {
             let mut keys = Keys::new(self, &compiled);
-            self.by_objects(&compiled, first, slots, |class, value, frame| match value {
-                None => keys.of_class(class),
-                Some(value) => keys.label(value, frame),
-            })?;
+            // What is not evaluated keeps the label 0.
+            keys.values.label(Vec::new());
+            let places = Places { first, group };
+            self.by_objects(
+                &compiled,
+                places,
+                slots,
+                |class, value, frame| match value {
+                    None => keys.of_class(class),
+                    Some(value) => keys.label(value, frame),
+                },
+            )?;
             Ok(keys.values)
         })?;
         let values = merge(&mut labels, shares);
@@ -160,8 +179,13 @@ impl Context<'_> {
         })
     }
 
-    /// Objects for which the expression holds stay where they are, others are in no group.
-    pub(crate) fn by_filter(&self, expression: &Expression) -> Result<Classified, Error> {
+    /// Objects of a group for which the expression holds stay where they are, others are in no
+    /// group.
+    pub(crate) fn by_filter(
+        &self,
+        expression: &Expression,
+        group: Option<&BitSet>,
+    ) -> Result<Classified, Error> {
         let compiled = self.compile(expression)?;
         let mut values = Values::default();
         let (out, stay) = (values.label(Vec::new()), values.label(vec![NO_PATH]));
@@ -183,7 +207,8 @@ impl Context<'_> {
         self.in_shares(&mut labels, |first, slots| {
             let evaluator = compiled.evaluator(self);
             let mut frame = Frame::new(self);
-            self.each_object(first, slots, |object, class| {
+            let places = Places { first, group };
+            self.each_object(places, slots, |object, class| {
                 if let Some(label) = decided[class as usize] {
                     return Ok(label);
                 }
@@ -208,7 +233,11 @@ impl Context<'_> {
         let mut counts = vec![0; from.len()];
         self.in_shares(&mut counts, |first, slots| {
             let mut objects = Vec::new();
-            self.by_objects(compiled, from.start + first, slots, |class, value, _| {
+            let places = Places {
+                first: from.start + first,
+                group: None,
+            };
+            self.by_objects(compiled, places, slots, |class, value, _| {
                 let constant = compiled.by_class[class as usize].as_const();
                 let before = objects.len();
                 if let Some(value) = value.or_else(|| constant.map(Value::borrowed)) {
@@ -237,7 +266,7 @@ impl Context<'_> {
     /// Fills the slots of some objects.
     fn each_object<S>(
         &self,
-        first: ObjectId,
+        Places { first, group }: Places,
         slots: &mut [S],
         mut value: impl FnMut(ObjectId, ClassId) -> Result<S, Error>,
     ) -> Result<(), Error> {
@@ -250,7 +279,9 @@ impl Context<'_> {
         {
             self.progress.check()?;
             for (slot, &class) in slots.iter_mut().zip(classes) {
-                *slot = value(object, class)?;
+                if group.is_none_or(|group| group.contains(object)) {
+                    *slot = value(object, class)?;
+                }
                 object += 1;
             }
         }
@@ -262,13 +293,13 @@ impl Context<'_> {
     fn by_objects<'p, S>(
         &'p self,
         compiled: &'p Compiled,
-        first: ObjectId,
+        places: Places,
         slots: &mut [S],
         mut use_value: impl FnMut(ClassId, Option<Value<'p>>, &mut Frame<'p>) -> S,
     ) -> Result<(), Error> {
         let evaluator = compiled.evaluator(self);
         let mut frame = Frame::new(self);
-        self.each_object(first, slots, |object, class| {
+        self.each_object(places, slots, |object, class| {
             let node = &compiled.by_class[class as usize];
             if node.as_const().is_some() {
                 return Ok(use_value(class, None, &mut frame));

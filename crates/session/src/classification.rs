@@ -16,7 +16,7 @@ impl Session {
             self.records(),
             self.progress(),
         );
-        let levels = context.levels(steps)?;
+        let levels = context.levels_of(steps, group)?;
         let mut tree = Tree::new(&graph, group, &levels);
         drop(levels);
         tree.measure(&graph, self.progress())?;

@@ -281,7 +281,11 @@ impl Evaluation<'_> {
             self.session.records(),
             self.session.progress(),
         );
-        Ok(Tree::new(self.graph, group, &context.levels(steps)?))
+        Ok(Tree::new(
+            self.graph,
+            group,
+            &context.levels_of(steps, group)?,
+        ))
     }
 
     fn node(&self, group: &BitSet, steps: &[Step], path: &str, at: usize) -> Result<BitSet, Error> {
