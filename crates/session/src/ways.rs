@@ -1,6 +1,7 @@
 //! Paths as people read them: what holds what by which field, and the short form of it.
 
 use anthill_graph::{Graph, NodeId, RootPath};
+use anthill_heap::Value;
 
 use crate::labels::edge_kind;
 use crate::{RootsByObject, Session};
@@ -82,7 +83,11 @@ impl Session {
                 let field = field.strip_prefix("static ").unwrap_or(&field);
                 (format!("static field {class}.{field}"), index + 2)
             }
-            None => (roots.name(path[0]), 1),
+            None => match self.static_field(path[last]) {
+                // It says more than the local variable that happens to hold the object too.
+                Some(field) => return field,
+                None => (roots.name(path[0]), 1),
+            },
         };
         let rest = from..path.len();
         if rest.len() > SHOWN {
@@ -91,5 +96,14 @@ impl Session {
             rest.for_each(|index| short += &format!(" → {}", name(index)));
         }
         short
+    }
+
+    /// A static field that refers to an object.
+    fn static_field(&self, node: NodeId) -> Option<String> {
+        let value = Value::Object(self.address(node));
+        self.state().classes().iter().find_map(|class| {
+            let field = class.statics.iter().find(|field| field.value == value)?;
+            Some(format!("static field {}.{}", class.name, field.name))
+        })
     }
 }

@@ -10,4 +10,5 @@ mod input;
 mod merged_paths;
 mod multi_cache;
 mod program;
+mod report;
 mod shapes;

@@ -1,0 +1,306 @@
+//! The first suspect must be the right one, for every leak that a sample program has.
+
+use std::path::PathBuf;
+
+use anthill_testkit::{DumpOptions, Jdk, Sample};
+use serde_json::Value;
+
+use crate::program::{self, json, print, run, scratch};
+
+/// A dump of a sample, and what the program said about itself; nothing without a JDK.
+fn dump(file: &str, sample: &str, arguments: &[&str]) -> Option<(PathBuf, Sample)> {
+    let jdk = Jdk::all().first()?;
+    let path = scratch(file);
+    let sample = Sample::start(jdk, sample, arguments, &["-Xmx512m"]);
+    sample.dump(&path, DumpOptions::default());
+    Some((path, sample))
+}
+
+fn report(path: &PathBuf) -> Value {
+    json(&["report", path.to_str().unwrap(), "--no-index"])
+}
+
+fn held_by(suspect: &Value) -> Vec<&str> {
+    let owners = suspect["owners"].as_array().unwrap();
+    owners
+        .iter()
+        .map(|owner| owner["held_by"].as_str().unwrap())
+        .collect()
+}
+
+fn pattern<'a>(suspect: &'a Value, name: &str) -> &'a Value {
+    let patterns = suspect["patterns"].as_array().unwrap();
+    let found = patterns.iter().find(|pattern| pattern["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {patterns:#?}"))
+}
+
+fn content<'a>(suspect: &'a Value, class: &str) -> &'a Value {
+    let contents = suspect["contents"].as_array().unwrap();
+    let found = contents.iter().find(|content| content["class"] == class);
+    found.unwrap_or_else(|| panic!("no {class} in {contents:#?}"))
+}
+
+#[test]
+fn two_caches_own_the_products_together() {
+    let Some((path, sample)) = dump("report-multi-cache.hprof", "MultiCache", &["20000"]) else {
+        return;
+    };
+    let report = report(&path);
+    let first = &report["suspects"][0];
+    assert_eq!(first["severity"], "HIGH");
+    assert_eq!(first["kind"], "owners");
+    let mut held = held_by(first);
+    held.sort_unstable();
+    assert_eq!(
+        held,
+        [
+            "static field anthill.samples.IdCache.idCache",
+            "static field anthill.samples.NameCache.nameCache"
+        ]
+    );
+    assert_eq!(
+        first["retained_objects"],
+        sample.count("objects retained by both caches")
+    );
+    assert_eq!(first["kept"]["class"], "anthill.samples.Product");
+    assert_eq!(first["kept"]["objects"], sample.count("products"));
+    assert_eq!(first["kept"]["covered"], 100.0);
+    assert_eq!(report["suspects"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn three_caches_own_the_rings_together() {
+    let Some((path, sample)) = dump("report-three.hprof", "ThreeCaches", &[]) else {
+        return;
+    };
+    let report = report(&path);
+    let first = &report["suspects"][0];
+    let mut held = held_by(first);
+    held.sort_unstable();
+    let field = |name: &str| format!("static field anthill.samples.ThreeCaches.{name}");
+    assert_eq!(held, [field("byDate"), field("byId"), field("byName")]);
+    assert_eq!(first["kept"]["objects"], sample.count("entries"));
+}
+
+#[test]
+fn a_hidden_reference_keeps_swapped_objects_alive() {
+    let Some((path, sample)) = dump("report-swap.hprof", "SwapLeak", &["20000"]) else {
+        return;
+    };
+    let report = report(&path);
+    let first = &report["suspects"][0];
+    assert_eq!(
+        held_by(first),
+        ["static field anthill.samples.SwapLeak.kept"]
+    );
+    let objects = &content(first, "anthill.samples.SwapLeak$SObject")["objects"];
+    assert_eq!(*objects, sample.count("objects alive"));
+    let evidence = &pattern(first, "hidden reference of an inner class")["evidence"];
+    assert!(
+        evidence
+            .as_str()
+            .unwrap()
+            .contains("`this$0` of anthill.samples.SwapLeak$SObject$Rep")
+    );
+}
+
+#[test]
+fn a_stack_refers_to_what_was_popped() {
+    let Some((path, sample)) = dump("report-stack.hprof", "BuggyStack", &["100000"]) else {
+        return;
+    };
+    let report = report(&path);
+    let first = &report["suspects"][0];
+    assert_eq!(
+        held_by(first),
+        ["static field anthill.samples.BuggyStack.stack"]
+    );
+    let evidence = &pattern(first, "obsolete references in an array")["evidence"];
+    assert_eq!(sample.count("stale items"), 100_000);
+    assert!(
+        evidence
+            .as_str()
+            .unwrap()
+            .contains("`size` 0, but 100,000 elements"),
+        "{evidence}"
+    );
+    let Some((fixed, _)) = dump(
+        "report-stack-fixed.hprof",
+        "BuggyStack",
+        &["100000", "fixed"],
+    ) else {
+        return;
+    };
+    let text = print(&["report", fixed.to_str().unwrap(), "--no-index"]);
+    assert!(!text.contains("obsolete references"), "{text}");
+}
+
+#[test]
+fn delivered_orders_are_kept_by_the_table_or_by_customers() {
+    let Some((path, sample)) = dump("report-orders.hprof", "OrderTable", &["10000"]) else {
+        return;
+    };
+    let by_table = report(&path);
+    let first = &by_table["suspects"][0];
+    let table = "static field anthill.samples.OrderTable.district → orderTable";
+    assert_eq!(held_by(first), [table]);
+    drop(sample);
+    let customer = ["20000", "10", "customer"];
+    let Some((path, _)) = dump("report-customers.hprof", "OrderTable", &customer) else {
+        return;
+    };
+    let by_customer = report(&path);
+    let first = &by_customer["suspects"][0];
+    let orders = content(first, "anthill.samples.OrderTable$Order");
+    assert_eq!(
+        orders["through"],
+        "anthill.samples.OrderTable$Customer.lastOrder"
+    );
+}
+
+#[test]
+fn searchers_are_thread_local_values() {
+    let Some((path, sample)) = dump("report-searchers.hprof", "Searchers", &[]) else {
+        return;
+    };
+    let report = report(&path);
+    let first = &report["suspects"][0];
+    assert_eq!(
+        (&first["severity"], &first["kind"]),
+        (&"HIGH".into(), &"class".into())
+    );
+    assert_eq!(sample.count("searchers"), 32);
+    let sentence = first["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("32 objects of anthill.samples.Searchers$Searcher together"));
+    let evidence = &pattern(first, "thread-local value")["evidence"];
+    assert!(
+        evidence
+            .as_str()
+            .unwrap()
+            .starts_with("32 of 32 are thread-local values")
+    );
+}
+
+#[test]
+fn the_session_map_of_a_full_heap() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let path = scratch("report-sessions.hprof");
+    let _ = std::fs::remove_file(&path);
+    let to = format!("-XX:HeapDumpPath={}", path.display());
+    let flags = ["-Xmx48m", "-XX:+HeapDumpOnOutOfMemoryError", to.as_str()];
+    let sample = Sample::start(jdk, "Sessions", &[], &flags);
+    let report = report(&path);
+    let first = &report["suspects"][0];
+    assert_eq!(first["severity"], "HIGH");
+    assert_eq!(
+        held_by(first),
+        ["static field anthill.samples.Sessions.open"]
+    );
+    let sessions = content(first, "anthill.samples.Sessions$Session")["objects"]
+        .as_u64()
+        .unwrap();
+    let said = sample.count("sessions");
+    // The last one may be in the making.
+    assert!(
+        sessions.abs_diff(said) <= 1,
+        "{sessions} in the dump, {said} in the program"
+    );
+    pattern(first, "growing collection in a static field");
+}
+
+#[test]
+fn leaks_that_do_not_look_like_one() {
+    let Some((path, _)) = dump("report-weak.hprof", "OtherLeaks", &["weak"]) else {
+        return;
+    };
+    let first = &report(&path)["suspects"][0];
+    assert_eq!(
+        held_by(first),
+        ["static field anthill.samples.OtherLeaks.values"]
+    );
+    pattern(first, "weak map whose values reach their keys");
+    let Some((path, _)) = dump("report-buffers.hprof", "OtherLeaks", &["buffers"]) else {
+        return;
+    };
+    let buffers = report(&path);
+    let evidence = pattern(&buffers, "memory outside of the heap")["evidence"]
+        .as_str()
+        .unwrap();
+    assert!(
+        evidence.starts_with("5,000 direct byte buffers own 5,000,000 bytes"),
+        "{evidence}"
+    );
+    let Some((path, _)) = dump("report-finalizers.hprof", "OtherLeaks", &["finalizers"]) else {
+        return;
+    };
+    let finalizers = report(&path);
+    let evidence = pattern(&finalizers, "backlog in a reference queue")["evidence"]
+        .as_str()
+        .unwrap();
+    // One is being finalized, which takes forever.
+    assert!(evidence.starts_with("4,999 references wait"), "{evidence}");
+}
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/demo/multi-cache.hprof.gz");
+
+#[test]
+fn the_report_of_the_demonstration_in_every_form() {
+    let file = |ending: &str| scratch(&format!("report-demo.{ending}"));
+    for ending in ["txt", "md", "html", "json"] {
+        let path = file(ending);
+        let output = ["report", DEMO, "--no-index", "-o", path.to_str().unwrap()];
+        assert_eq!(print(&output), "");
+        let written = std::fs::read_to_string(&path).unwrap();
+        let again = scratch("report-demo-again").with_extension(ending);
+        print(&["report", DEMO, "--no-index", "-o", again.to_str().unwrap()]);
+        assert_eq!(
+            std::fs::read_to_string(&again).unwrap(),
+            written,
+            "the same every time"
+        );
+        if ending != "json" {
+            let name = format!("report.{ending}");
+            program::assert_expected(&name, &written.replace(DEMO, "multi-cache.hprof.gz"));
+        }
+    }
+    let html = std::fs::read_to_string(file("html")).unwrap();
+    assert!(
+        !html.contains("http") && !html.contains("<script"),
+        "nothing from elsewhere"
+    );
+}
+
+#[test]
+fn ci_can_fail_on_suspects() {
+    let fails = |arguments: &[&str]| {
+        let ran = run(&[&["report", DEMO, "--no-index"], arguments].concat());
+        (ran.code, ran.err)
+    };
+    let (code, said) = fails(&["--fail-on", "HIGH"]);
+    assert_eq!((code, said.contains("severe enough")), (1, true), "{said}");
+    assert_eq!(fails(&["--fail-on", "medium"]).0, 1);
+    assert_eq!(fails(&["--fail-on", "high", "--high", "100"]).0, 0);
+    assert_eq!(fails(&[]).0, 0);
+    let (code, said) = fails(&["-o", "report.pdf"]);
+    assert_eq!(
+        (code, said.contains(".html, .md, .json or .txt")),
+        (2, true),
+        "{said}"
+    );
+}
+
+#[test]
+fn redaction_hides_what_it_says() {
+    let text = |arguments: &[&str]| print(&[&["report", DEMO, "--no-index"], arguments].concat());
+    let plain = text(&[]);
+    assert!(plain.contains("anthill.samples.IdCache") && plain.contains("\"app\""));
+    let contents = text(&["--redact"]);
+    assert!(contents.contains("anthill.samples.IdCache") && !contents.contains("\"app\""));
+    let names = text(&["--redact", "names"]);
+    assert!(
+        !names.contains("anthill.samples") && names.contains("java.util.HashMap"),
+        "{names}"
+    );
+}
