@@ -1,13 +1,14 @@
 //! The predefined classifiers and transformers, each evaluated for all objects at once.
 
 mod allocation;
+mod contents;
 mod features;
 mod roots;
 mod strength;
 
 use anthill_graph::{Dominators, Graph};
 use anthill_heap::{
-    BitSet, Buffer, ClassId, ClassKind, FieldType, HeapState, ObjectId, Progress, Thread, Value,
+    BitSet, Buffer, ClassId, ClassKind, FieldType, HeapState, ObjectId, Progress, Thread,
 };
 use anthill_hprof::Records;
 use rustc_hash::FxHashMap;
@@ -133,15 +134,8 @@ impl<'a> Context<'a> {
             What::Address => self.by_object_of(group, |values, object| {
                 values.one(&format!("{:#x}", state.addresses.address(object)))
             }),
-            What::Text => self.by_object_of(group, |values, object| {
-                match self.records.text(state, object, 120) {
-                    Some(text) => values.one(&format!("{text:?}")),
-                    None => values.one("(no string)"),
-                }
-            }),
-            What::Field => self.by_object_of(group, |values, object| {
-                values.one(&self.field_text(object, argument))
-            }),
+            What::Text => self.texts(group)?,
+            What::Field => self.fields(argument, group)?,
             _ => self.predefined(step)?,
         })
     }
@@ -293,31 +287,6 @@ impl<'a> Context<'a> {
                 state.class(object).name,
                 state.addresses.address(object)
             ),
-        }
-    }
-
-    fn field_text(&self, object: ObjectId, name: &str) -> String {
-        let state = self.state();
-        match self.records.field(state, object, name) {
-            None => "(no such field)".to_owned(),
-            Some(Value::Object(0)) => "null".to_owned(),
-            Some(Value::Object(address)) => match state.addresses.find(address) {
-                Some(to) => match self.records.text(state, to, 120) {
-                    Some(text) => format!("{text:?}"),
-                    None => state.class(to).name.clone(),
-                },
-                None => "(not in the dump)".to_owned(),
-            },
-            Some(Value::Boolean(value)) => value.to_string(),
-            Some(Value::Char(unit)) => {
-                format!("{:?}", char::from_u32(unit.into()).unwrap_or('\u{fffd}'))
-            }
-            Some(Value::Float(value)) => value.to_string(),
-            Some(Value::Double(value)) => value.to_string(),
-            Some(Value::Byte(value)) => value.to_string(),
-            Some(Value::Short(value)) => value.to_string(),
-            Some(Value::Int(value)) => value.to_string(),
-            Some(Value::Long(value)) => value.to_string(),
         }
     }
 

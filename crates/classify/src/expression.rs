@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anthill_heap::{BitSet, Buffer, ClassId, ObjectId};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use crate::builtin::Context;
 use crate::error::Error;
@@ -13,11 +12,9 @@ use crate::language::{
     Budget, Evaluator, Expression, Frame, Function, Linker, Node, Op, OwnFunction, Property, Stop,
     Value,
 };
+use crate::plain_labels::{PlainLabels, key};
 use crate::referred::Referred;
 use crate::values::{Assignment, Classified, LabelId, NO_PATH, Values};
-
-/// Characters of a key beyond these are left out.
-const LONGEST_KEY: usize = 1000;
 
 /// Objects from which on it pays to share work; tests share the work on small heaps too.
 const SMALLEST_SHARE: usize = if cfg!(test) { 4 } else { 4096 };
@@ -151,7 +148,7 @@ impl Context<'_> {
             let classes = 0..self.graph.state.classes().len() as ClassId;
             let labels = classes.map(|class| keys.of_class(class)).collect();
             return Ok(Classified {
-                values: keys.values,
+                values: keys.plain.values,
                 of: Assignment::ByClass(labels),
             });
         }
@@ -159,7 +156,7 @@ impl Context<'_> {
         let shares = self.in_shares(&mut labels, |first, slots| {
             let mut keys = Keys::new(self, &compiled);
             // What is not evaluated keeps the label 0.
-            keys.values.label(Vec::new());
+            keys.plain.values.label(Vec::new());
             let places = Places { first, group };
             self.by_objects(
                 &compiled,
@@ -170,7 +167,7 @@ impl Context<'_> {
                     Some(value) => keys.label(value, frame),
                 },
             )?;
-            Ok(keys.values)
+            Ok(keys.plain.values)
         })?;
         let values = merge(&mut labels, shares);
         Ok(Classified {
@@ -218,6 +215,30 @@ impl Context<'_> {
                 Ok(if holds { stay } else { out })
             })
         })?;
+        Ok(Classified {
+            values,
+            of: Assignment::ByObject(labels),
+        })
+    }
+
+    /// Labels of the objects of a group, made in parallel; others are in no group.
+    pub(crate) fn by_labels<C>(
+        &self,
+        group: Option<&BitSet>,
+        begin: impl Fn() -> C + Sync,
+        label: impl Fn(&mut C, &mut PlainLabels, ObjectId, ClassId) -> LabelId + Sync,
+    ) -> Result<Classified, Error> {
+        let mut labels = Buffer::zeroed(self.graph.state.len() as usize);
+        let shares = self.in_shares(&mut labels, |first, slots| {
+            let (mut plain, mut own) = (PlainLabels::default(), begin());
+            // What is outside of the group keeps the label 0.
+            plain.values.label(Vec::new());
+            self.each_object(Places { first, group }, slots, |object, class| {
+                Ok(label(&mut own, &mut plain, object, class))
+            })?;
+            Ok(plain.values)
+        })?;
+        let values = merge(&mut labels, shares);
         Ok(Classified {
             values,
             of: Assignment::ByObject(labels),
@@ -345,11 +366,8 @@ fn collect_objects(value: Value, objects: &mut Vec<ObjectId>) {
 struct Keys<'p> {
     evaluator: Evaluator<'p>,
     compiled: &'p Compiled,
-    values: Values,
+    plain: PlainLabels,
     by_class: Vec<Option<LabelId>>,
-    numbers: FxHashMap<i64, LabelId>,
-    texts: FxHashMap<String, LabelId>,
-    truths: [Option<LabelId>; 2],
 }
 
 impl<'p> Keys<'p> {
@@ -357,11 +375,8 @@ impl<'p> Keys<'p> {
         Keys {
             evaluator: compiled.evaluator(context),
             compiled,
-            values: Values::default(),
+            plain: PlainLabels::default(),
             by_class: vec![None; compiled.by_class.len()],
-            numbers: FxHashMap::default(),
-            texts: FxHashMap::default(),
-            truths: [None; 2],
         }
     }
 
@@ -380,34 +395,18 @@ impl<'p> Keys<'p> {
 
     fn label(&mut self, value: Value, frame: &mut Frame<'p>) -> LabelId {
         match value {
-            Value::Int(number) => match self.numbers.get(&number) {
-                Some(&label) => label,
-                None => {
-                    let label = self.values.one(&number.to_string());
-                    self.numbers.insert(number, label);
-                    label
-                }
-            },
-            Value::Bool(truth) => {
-                let known = &mut self.truths[usize::from(truth)];
-                *known.get_or_insert_with(|| self.values.one(&truth.to_string()))
-            }
-            Value::Text(text) => match self.texts.get(key(&text)) {
-                Some(&label) => label,
-                None => {
-                    let label = self.values.one(key(&text));
-                    self.texts.insert(key(&text).to_owned(), label);
-                    label
-                }
-            },
+            Value::Int(number) => self.plain.number(number),
+            Value::Bool(truth) => self.plain.truth(truth),
+            Value::Text(text) => self.plain.text(&text),
             other => {
                 let mut paths = Vec::new();
                 self.paths(&other, frame, &mut paths);
+                let values = &mut self.plain.values;
                 let paths = paths
                     .iter()
-                    .map(|keys| self.values.path(keys.iter().map(|text| key(text))))
+                    .map(|keys| values.path(keys.iter().map(|text| key(text))))
                     .collect();
-                self.values.label(paths)
+                values.label(paths)
             }
         }
     }
@@ -435,15 +434,6 @@ impl<'p> Keys<'p> {
             }
             plain => keys.push(self.evaluator.key(plain, frame)),
         }
-    }
-}
-
-/// What is shown of a text.
-fn key(text: &str) -> &str {
-    match text.char_indices().nth(LONGEST_KEY) {
-        Some((end, _)) => &text[..end],
-        None if text.is_empty() => "(empty)",
-        None => text,
     }
 }
 

@@ -12,6 +12,7 @@ mod language;
 mod lists;
 mod parts;
 mod pattern;
+mod plain_labels;
 mod referred;
 mod steps;
 mod transform;

@@ -288,7 +288,9 @@ fn expressions_read_the_fields_that_single_objects_show() {
         let next_hashes = said(&session, "field('next').field('hash')");
         let names = said(&session, "field('name').text");
         let first = said(&session, "field('table')[0].address");
-        let mut seen = [0; 5];
+        let by_name = said(&session, "field(name)");
+        let texts = said(&session, "text");
+        let mut seen = [0; 7];
         for object in 0..state.len() {
             let place = object as usize;
             let mut check = |index: usize, found: &str, expected: Option<String>| {
@@ -314,6 +316,18 @@ fn expressions_read_the_fields_that_single_objects_show() {
                     },
                 );
             let entry = entry.map(|entry| state.addresses.address(entry).to_string());
+            let quoted = |text: String| format!("{:?}", text.chars().take(120).collect::<String>());
+            let own = records.string(state, object).map(quoted);
+            let no_string = || Some("(no string)".to_owned());
+            check(5, &texts[place], own.or_else(no_string));
+            let fields = records.fields(state, object);
+            if name.is_some() {
+                check(6, &by_name[place], name.clone().map(quoted));
+            } else if fields.iter().all(|field| field.name != "name")
+                && state.mirrored(object).is_none()
+            {
+                assert_eq!(by_name[place], "(no such field)");
+            }
             let shown = |name: String| match name.as_str() {
                 "" => "(empty)".to_owned(),
                 _ => name,
