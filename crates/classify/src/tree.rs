@@ -634,6 +634,36 @@ mod tests {
     }
 
     #[test]
+    fn nodes_are_found_by_their_keys() {
+        let mut heap = HeapBuilder::new();
+        heap.objects("a b c", "C", 16);
+        let state = heap.build();
+        let sizes = state.tables.sizes.as_ref().unwrap();
+        let graph = Graph::new(&state, sizes, Convention::DEFAULT);
+        let mut group = BitSet::new(3);
+        (0..3).for_each(|object| group.insert(object));
+        let mut values = Values::default();
+        let paths = [vec!["x", "y"], vec!["x > y", "z"], vec!["Overall"]];
+        let labels = paths.map(|keys| {
+            let path = values.path(keys);
+            values.label(vec![path])
+        });
+        let of = Assignment::ByObject(Buffer::copy_of(&labels));
+        let tree = Tree::new(&graph, &group, &[Classified { values, of }]);
+        let keys = |path| tree.find(path).map(|node| tree.node(node).key.as_str());
+        assert_eq!(keys(""), Ok("Overall"));
+        assert_eq!(keys("Overall"), Ok("Overall"));
+        assert_eq!(keys("Overall > x"), Ok("x"));
+        // Of keys that hold the joint, the longest is meant.
+        assert_eq!(keys("x > y"), Ok("x > y"));
+        assert_eq!(keys("x > y > z"), Ok("z"));
+        assert_eq!(keys("Overall > Overall"), Ok("Overall"));
+        assert_ne!(tree.find("Overall > Overall"), tree.find("Overall"));
+        let (last, rest) = tree.find("x > q > r").unwrap_err();
+        assert_eq!((tree.node(last).key.as_str(), rest), ("x", "q > r"));
+    }
+
+    #[test]
     fn every_node_has_what_brute_force_gives_it() {
         for seed in 1..600 {
             let mut random = Random::new(seed);

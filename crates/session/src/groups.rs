@@ -6,6 +6,7 @@ mod language;
 use anthill_classify::{Context, Definitions, Mistake, OVERALL, Pattern, Step, Tree, TreeNodeId};
 use anthill_graph::{Graph, GroupTotals, NodeId, gc_closure, transitive_closure};
 use anthill_heap::{BitSet, Class, ObjectId, Value};
+use std::cmp::Reverse;
 
 use self::language::{Combination, Derived, GroupExpr, GroupKind};
 use crate::{Error, Session};
@@ -302,29 +303,30 @@ impl Evaluation<'_> {
     }
 }
 
-/// What to say when a tree has no node for the rest of a path.
+/// What to say when a tree has no node for the rest of a path: the largest there are.
 pub fn no_node(tree: &Tree, last: TreeNodeId, rest: &str) -> String {
-    const SHOWN: usize = 10;
+    const SHOWN: usize = 5;
     let node = tree.node(last);
-    let keys: Vec<&str> = node
+    let mut children: Vec<_> = node
         .children
         .iter()
-        .take(SHOWN)
-        .map(|&child| tree.node(child).key.as_str())
+        .map(|&child| tree.node(child))
         .collect();
-    let more = match node.children.len() {
-        shown if shown <= SHOWN => "",
-        _ => " and others",
+    children.sort_by_key(|child| (Reverse(child.shallow), &child.key));
+    let keys: Vec<&str> = children.iter().map(|child| child.key.as_str()).collect();
+    let below = match last {
+        OVERALL => "at the top".to_owned(),
+        _ => format!("below `{}`", node.key),
     };
     match keys[..] {
-        [] => format!(
-            "below `{}` there are no nodes, and so no `{rest}`",
-            node.key
-        ),
+        [] => format!("there is nothing {below}, and so no `{rest}`"),
+        _ if keys.len() <= SHOWN => {
+            format!("there is no `{rest}` {below}, only {}", keys.join(", "))
+        }
         _ => format!(
-            "below `{}` there is no `{rest}`; there are {}{more}",
-            node.key,
-            keys.join(", ")
+            "there is no `{rest}` {below}; the largest of {} there are {}",
+            keys.len(),
+            keys[..SHOWN].join(", ")
         ),
     }
 }

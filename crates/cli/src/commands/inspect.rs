@@ -1,7 +1,7 @@
 //! `anthill inspect`: everything about one object group.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anthill_classify::{Definitions, OVERALL, Step, Tree};
 use anthill_heap::BitSet;
@@ -142,7 +142,7 @@ impl Arguments {
 const MOST_BRANCHES: usize = 5;
 
 fn write_dot(
-    file: &PathBuf,
+    file: &Path,
     source: &Source,
     merged: &MergedPaths,
     arguments: &Arguments,
@@ -294,19 +294,16 @@ impl Inspection<'_> {
     }
 
     fn roots(&self, out: &mut Out, tree: &Tree, what: &str) -> Result<(), Failure> {
-        let objects = tree.node(OVERALL).objects;
-        if objects == 0 {
-            out.blank()?;
-            out.heading(&format!("No root objects {what}"))?;
-            return Ok(());
-        }
-        let roots = counted(objects, "root object", "root objects");
+        let roots = counted(tree.node(OVERALL).objects, "root object", "root objects");
         self.tree(out, tree, &format!("{roots} {what}"))
     }
 
     fn tree(&self, out: &mut Out, tree: &Tree, title: &str) -> Result<(), Failure> {
         out.blank()?;
         out.heading(title)?;
-        Ok(self.view(tree).text(out)?)
+        match tree.node(OVERALL).objects {
+            0 => Ok(out.line("nothing")?),
+            _ => Ok(self.view(tree).text(out)?),
+        }
     }
 }

@@ -51,6 +51,12 @@ fn both_caches_are_inspected_together() {
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
+    let garbage = print(&["inspect", DUMP, "unreachable()", "--no-index"]);
+    assert!(
+        garbage.contains("0 root objects keep it alive\nnothing\n"),
+        "{garbage}"
+    );
+    assert!(garbage.contains("no GC root leads to any of these objects"));
 }
 
 /// What the DOT language allows of what is written: statements on lines of their own, names without
@@ -152,6 +158,21 @@ fn groups_are_kept_used_and_forgotten() {
         1
     );
     assert_eq!(run(&joined(&["inspect", DUMP, "products"], folder)).code, 1);
+    // A group that was damaged is not used, and that is said.
+    let caches = std::fs::read_dir(index.path())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    std::fs::write(caches.path().join("group-caches"), "no index").unwrap();
+    let ran = run(&joined(&["groups", DUMP], folder));
+    assert!(
+        ran.err
+            .contains("`caches` was kept for another dump or is damaged")
+    );
+    assert!(ran.out.contains("no groups are kept"));
+    let ran = run(&joined(&["inspect", DUMP, "caches"], folder));
+    assert!(ran.code == 1 && ran.err.contains("damaged"), "{}", ran.err);
     let ran = run(&["groups", DUMP, "--no-index", "--save", "x", "byte[]"]);
     assert!(
         ran.code == 2 && ran.err.contains("beside the index"),

@@ -178,7 +178,7 @@ fn what_a_heap_does_not_have_is_told_with_its_place() {
     assert!(told("byte[] | java.util.HasMap").contains("column 10"));
     assert!(told("0x7").contains("no object at 0x7"));
     assert!(told("static(Integer, wrong)").contains("no static field `wrong`"));
-    assert!(told("node('kind', 'tiny array')").contains("big array"));
+    assert!(told("node('kind', 'tiny array')").contains("at the top, only "));
     assert!(matches!(
         session.keep_group("x", "", &BitSet::new(0)),
         Err(Error::Keeping(_))
