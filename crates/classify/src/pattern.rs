@@ -71,7 +71,8 @@ impl Pattern {
     }
 }
 
-fn matches(pattern: &str, name: &str) -> bool {
+/// Whether a name fits a pattern with `*` and `?`.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut in_name) = (0, 0);
     // Where to go on when what follows the last star does not fit.

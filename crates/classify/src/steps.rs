@@ -163,6 +163,9 @@ impl Definitions {
             true => Body::Script(parser.block()?),
             false => Body::Expression(parser.expression()?),
         };
+        if !is_step_end(parser) {
+            return Err(parser.unexpected("an operator, `,` or the end"));
+        }
         let source = Source::new(STEPS, parser.source());
         let checked = Checker::new(&source, self).body(&body, Some(role))?;
         let written = &parser.source()[at..parser.last_end()];
@@ -316,6 +319,8 @@ mod tests {
             ("type, pointed-form, type", 7, Some("pointed-from")),
             ("where lenght > 3, type", 7, Some("length")),
             ("where size, type", 7, None),
+            ("where size and length, type", 12, Some("&&")),
+            ("size)", 5, None),
             ("to size, type", 4, None),
             ("type size", 6, None),
             ("type, rooted(first)", 7, None),

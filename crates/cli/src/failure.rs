@@ -80,7 +80,7 @@ impl From<Error> for Failure {
             }
             Error::Question(reason) => Failure::unusable(
                 reason,
-                "`anthill classifiers` lists what objects can be split by.",
+                "`anthill classifiers` lists what there is, docs/classification.md explains it.",
             ),
         }
     }

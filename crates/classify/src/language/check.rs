@@ -18,6 +18,13 @@ const OBJECT: &str = "object";
 /// Definitions that use definitions that use …
 const DEEPEST_DEFINITIONS: usize = 50;
 
+/// Levels of nodes once definitions stand in place of their names: whatever handles nodes is
+/// recursive.
+const DEEPEST: usize = 300;
+
+/// Nodes that stand in place of names, all together.
+const LARGEST: usize = 100_000;
+
 pub struct Checked {
     pub node: Node,
     pub ty: Type,
@@ -31,6 +38,8 @@ pub struct Checker<'c> {
     /// The next slot for a variable.
     slot: usize,
     depth: usize,
+    /// Nodes that were put in place of names.
+    inlined: usize,
     /// Loops around the statement that is checked.
     loops: usize,
     /// The types of what the script returns, with their places.
@@ -64,6 +73,7 @@ impl<'c> Checker<'c> {
             scope: Vec::new(),
             slot: CURRENT + 1,
             depth: 0,
+            inlined: 0,
             loops: 0,
             returns: Vec::new(),
         }
@@ -472,6 +482,8 @@ impl<'c> Checker<'c> {
 
     fn name(&mut self, name: &str, at: usize) -> Result<Checked, Mistake> {
         if let Some(known) = self.in_scope(name) {
+            self.inlined += known.node.size();
+            self.check_size(&known.node, at)?;
             return Ok(known);
         }
         if name == OBJECT {
@@ -658,13 +670,28 @@ impl<'c> Checker<'c> {
             scope,
             slot: self.slot,
             depth: self.depth + 1,
+            inlined: self.inlined,
             loops: 0,
             returns: Vec::new(),
         };
-        inner.body(&definition.body, None).map_err(|mistake| {
+        let result = inner.body(&definition.body, None);
+        self.inlined = inner.inlined;
+        let checked = result.map_err(|mistake| {
             let message = format!("`{name}` cannot be used so: {}", mistake.message);
             self.mistake(at, message)
-        })
+        })?;
+        self.inlined += checked.node.size();
+        self.check_size(&checked.node, at)?;
+        Ok(checked)
+    }
+
+    /// Definitions must not lead to something that nobody could evaluate.
+    fn check_size(&self, node: &Node, at: usize) -> Result<(), Mistake> {
+        if self.inlined > LARGEST || node.height() > DEEPEST {
+            let message = "with definitions in place of their names this becomes too large";
+            return Err(self.mistake(at, message));
+        }
+        Ok(())
     }
 
     /// A classifier of the catalog; hyphens of its name are written `_`.

@@ -442,6 +442,26 @@ mod tests {
     }
 
     #[test]
+    fn definitions_cannot_make_expressions_of_any_size() {
+        let doubled: String = (1..45)
+            .map(|n| format!("classifier d{n} = d{} + d{}\n", n - 1, n - 1))
+            .collect();
+        let text = format!("classifier d0 = size\n{doubled}");
+        assert!(mistake(&text).message.contains("too large"));
+        let nested = format!("{}x{}", "-(".repeat(80), ")".repeat(80));
+        let deeper: String = (1..10)
+            .map(|n| {
+                format!(
+                    "classifier e{n} = {}\n",
+                    nested.replace('x', &format!("e{}", n - 1))
+                )
+            })
+            .collect();
+        let text = format!("classifier e0 = size\n{deeper}");
+        assert!(mistake(&text).message.contains("too large"));
+    }
+
+    #[test]
     fn the_examples_that_are_shipped_have_no_mistake() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/classifiers");
         let mut read = 0;

@@ -18,7 +18,7 @@ use super::parser::{Binary, Unary};
 use super::run::{Budget, Leaving, Stop, Used};
 use super::value::{Number, Value};
 use crate::builtin::{Context, kind_of};
-use crate::pattern::Pattern;
+use crate::pattern::matches;
 
 /// What changes from object to object.
 pub struct Frame<'p> {
@@ -264,7 +264,7 @@ impl<'p> Evaluator<'p> {
             Binary::NotEqual => return !self.equal(a, b, frame),
             Binary::Matches => {
                 let texts = self.as_text(a, frame).zip(self.as_text(b, frame));
-                return texts.is_some_and(|(text, pattern)| Pattern::new(&pattern).matches(&text));
+                return texts.is_some_and(|(text, pattern)| matches(&pattern, &text));
             }
             _ => self.order(a, b, frame),
         };

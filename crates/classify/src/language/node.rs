@@ -162,6 +162,11 @@ impl Node {
         Node::new(op, parts.collect::<Vec<_>>())
     }
 
+    /// Nodes in it, itself included.
+    pub fn size(&self) -> usize {
+        1 + self.parts.iter().map(Node::size).sum::<usize>()
+    }
+
     /// Levels of nodes in it, itself included.
     pub fn height(&self) -> usize {
         1 + self.parts.iter().map(Node::height).max().unwrap_or(0)

@@ -367,7 +367,7 @@ impl<'s> Parser<'s> {
 
     fn lambda_parameter(&mut self) -> Result<Option<String>, Mistake> {
         let arrow = self.tokens.get(self.next + 1);
-        let arrow = arrow.is_some_and(|placed| placed.token == Token::Symbol("=>"));
+        let arrow = arrow.is_some_and(|placed| matches!(placed.token, Token::Symbol("=>" | "->")));
         if let (Token::Word(word), true) = (self.peek().clone(), arrow) {
             self.next += 2;
             return Ok(Some(word));
@@ -552,6 +552,7 @@ mod tests {
                 "referrers.any((r => ((r.length > 1024) && (r.type ~ \"x*\"))))",
             ),
             ("list.map(|x| x.size)", "list.map((x => x.size))"),
+            ("list.map(x -> x.size)", "list.map((x => x.size))"),
             ("path(1, 2.5, null, true)", "path(1, 2.5, null, true)"),
             ("[a, [1][0]].count", "[a, [1][0]].count"),
         ] {

@@ -346,16 +346,17 @@ mod tests {
     #[test]
     fn the_deepest_nesting_fits_on_the_stack() {
         with_context(&small_heap().build(), |context| {
-            let levels = 60;
+            let levels = 95;
             let opening: String = (0..levels)
                 .map(|level| format!("x{level}.references.all(x{} => ", level + 1))
                 .collect();
             let nested = format!("{opening}true{}", ")".repeat(levels));
             let nested = nested.replacen("x0", "object", 1);
             assert_eq!(keys(context, "", &nested)[0], "true");
-            let ifs = "if size > 0 { ".repeat(150);
-            let nested = format!("{{ {ifs} return 'in'; {} }}", "}".repeat(150));
-            assert_eq!(keys(context, "", &nested)[0], "in");
+            let ifs = "if size > 0 { ".repeat(195);
+            let sum = format!("0{}", " + size".repeat(195));
+            let nested = format!("{{ {ifs} return {sum}; {} }}", "}".repeat(195));
+            assert_eq!(keys(context, "", &nested)[0], (195 * 16).to_string());
         });
     }
 

@@ -230,6 +230,39 @@ fn definitions_are_used_like_predefined_ones() {
 }
 
 #[test]
+fn scripts_are_run_and_stopped() {
+    // Every product has two arrays of 20 months.
+    let script = "{ let n = 0; for r in references { if r.is_array { n += r.length } } n }";
+    assert_eq!(child(&tree_of(PRODUCTS, script), "40")["objects"], 2000);
+    let file = scratch("endless.txt");
+    let text = "classifier endless {\n  let n = 0;\n  while n < 10 { n = n * 2 }\n}\n";
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let ran = run(&[
+        "classify",
+        DUMP,
+        "--no-index",
+        "--define",
+        file,
+        "--where",
+        "arrays",
+        "--by",
+        "endless",
+    ]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err
+            .contains("endless.txt, line 3, column 3: stopped after 100000000 steps")
+            && ran.err.contains("[] @ 0x")
+            && ran
+                .err
+                .contains("\n    while n < 10 { n = n * 2 }\n    ^\n"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
 fn classifiers_are_listed_with_examples() {
     let rows: Value = serde_json::from_str(&print(&["classifiers", "--json"])).unwrap();
     let rows = rows.as_array().unwrap();
