@@ -4,8 +4,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    classifiers, classify, completions, demo, dominators, groups, histogram, inspect, man, object,
-    objects, paths, report, strings, summary, threads,
+    classifiers, classify, completions, demo, diff, dominators, groups, histogram, inspect, man,
+    object, objects, paths, report, strings, summary, threads,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -29,6 +29,7 @@ Sizes in tables are 1024-based (1 KB = 1024 bytes); --json and --csv have plain 
 pub enum Command {
     #[command(flatten)]
     OnDump(Box<DumpCommand>),
+    Diff(diff::Arguments),
     Classifiers(classifiers::Arguments),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
@@ -63,6 +64,7 @@ impl Command {
                 }
                 command.show(&source)
             }
+            Command::Diff(arguments) => diff::show(arguments, arguments.source.open()?),
             Command::Classifiers(arguments) => classifiers::run(arguments),
             Command::Demo(arguments) => demo::run(arguments),
             Command::Completions(arguments) => completions::run(arguments),

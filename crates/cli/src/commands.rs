@@ -4,6 +4,7 @@ pub mod classifiers;
 pub mod classify;
 pub mod completions;
 pub mod demo;
+pub mod diff;
 pub mod dominators;
 pub mod groups;
 pub mod histogram;

@@ -7,4 +7,4 @@ pub mod markdown;
 pub mod text;
 mod treemap;
 
-pub use document::{Document, Redaction};
+pub use document::{Document, Redaction, SuspectText};

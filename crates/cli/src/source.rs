@@ -2,7 +2,7 @@
 //! are read, and the session they open.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anthill_classify::Pattern;
 use anthill_graph::Convention;
@@ -112,20 +112,25 @@ impl SourceArguments {
 
     /// Opens the dump and says on standard error what the user should know about that.
     pub fn open(&self) -> Result<Source, Failure> {
+        self.open_file(&self.file)
+    }
+
+    /// Opens another dump in the same way.
+    pub fn open_file(&self, file: &Path) -> Result<Source, Failure> {
         let options = Options {
             dump: self.dump,
             convention: self.convention()?,
             index: self.index_folder(),
         };
-        let name = self.file.display().to_string();
-        if self.file.is_dir() {
+        let name = file.display().to_string();
+        if file.is_dir() {
             return Err(Failure::unusable(
                 format!("{name}: it is a folder"),
                 "Name the heap dump in it.",
             ));
         }
         let bar = Bar::new(!self.no_progress);
-        let session = Session::open(&self.file, options, Box::new(bar.clone()))?;
+        let session = Session::open(file, options, Box::new(bar.clone()))?;
         bar.clear();
         let source = Source { session, name, bar };
         for note in source.session.notes() {

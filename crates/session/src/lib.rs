@@ -6,6 +6,7 @@
 mod analysis;
 mod cache;
 mod classification;
+mod diff;
 mod dominator_tree;
 mod error;
 mod groups;
@@ -31,6 +32,7 @@ use anthill_hprof::{Dump, DumpInfo, Records, mat_sizes};
 
 pub use analysis::{Analysis, Grouping, Groups, Row, package_group};
 pub use cache::IndexFolder;
+pub use diff::{Change, Changed, Figures, Snapshot, changes, stable_name};
 pub use dominator_tree::{Member, TreeItem, TreeOptions};
 pub use error::Error;
 pub use groups::{GroupMetrics, KeptGroup, check_group, no_node};

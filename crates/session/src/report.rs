@@ -7,6 +7,7 @@ use anthill_leaks::{KeptClass, Severity, Subject, Suspect, Thresholds};
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::diff::stable_name;
 use crate::labels::edge_kind;
 use crate::patterns::{Pattern, Scene};
 use crate::ways::Way;
@@ -254,7 +255,8 @@ impl Session {
         let mut words: Vec<String> = ways
             .iter()
             .map(|(owner, way)| {
-                let place: String = way.short.chars().filter(|c| !c.is_ascii_digit()).collect();
+                let place = stable_name(&way.short);
+                let place: String = place.chars().filter(|c| !c.is_ascii_digit()).collect();
                 let class = (*owner < state.len()).then(|| state.class(*owner).name.as_str());
                 format!("{} {place}", class.unwrap_or_default())
             })

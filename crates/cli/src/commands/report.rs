@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anthill_leaks::{Severity, Thresholds};
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::output::{Out, json};
@@ -36,6 +37,10 @@ pub struct Arguments {
     /// End with exit code 1 if there is a suspect of this severity or above
     #[arg(long, value_name = "SEVERITY", ignore_case = true)]
     pub fail_on: Option<FailOn>,
+    /// Leaks that are known: a JSON report, or a file with a fingerprint on each line. They are shown
+    /// as such and do not count for --fail-on
+    #[arg(long, value_name = "FILE")]
+    pub known: Option<PathBuf>,
     /// What a single object retains at least to be a suspect, in percent of the reachable heap
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent, allow_negative_numbers = true)]
     pub object: f64,
@@ -123,8 +128,12 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         Some(Redact::Contents) => Redaction::Contents,
         Some(Redact::Names) => Redaction::Names,
     };
+    let known = known(arguments.known.as_deref())?;
     let report = source.session.report(&arguments.thresholds())?;
-    let document = Document::new(source, &report, redaction)?;
+    let mut document = Document::new(source, &report, redaction)?;
+    for suspect in &mut document.suspects {
+        suspect.known = known.contains(&suspect.fingerprint);
+    }
     match &arguments.output {
         None => {
             let mut out = source.out();
@@ -144,10 +153,10 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         Some(FailOn::Medium) => Severity::Medium,
         Some(FailOn::High) => Severity::High,
     };
-    let found = report
+    let found = document
         .suspects
         .iter()
-        .filter(|suspect| suspect.severity >= limit);
+        .filter(|suspect| suspect.severity >= limit && !suspect.known);
     match found.count() {
         0 => Ok(()),
         1 => Err(Failure::Findings(
@@ -167,4 +176,34 @@ fn write(form: Form, document: &Document, source: &Source, out: &mut Out) -> Res
         Form::Json => return json::print(out, source, "report", document),
     }
     Ok(out.flush()?)
+}
+
+/// The fingerprints in a file.
+fn known(path: Option<&Path>) -> Result<Vec<String>, Failure> {
+    let Some(path) = path else {
+        return Ok(Vec::new());
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let reason = format!("--known {}: {error}", path.display());
+        Failure::unusable(
+            reason,
+            "Name a report written with -o FILE.json, or a list.",
+        )
+    })?;
+    let fingerprint = |suspect: &Value| Some(suspect["fingerprint"].as_str()?.to_owned());
+    Ok(match serde_json::from_str::<Value>(&text) {
+        Ok(report) if report.is_object() => {
+            let suspects = report["suspects"].as_array();
+            suspects
+                .into_iter()
+                .flatten()
+                .filter_map(fingerprint)
+                .collect()
+        }
+        _ => {
+            let lines = text.lines().map(str::trim);
+            let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+            lines.map(str::to_owned).collect()
+        }
+    })
 }

@@ -67,6 +67,8 @@ pub struct SuspectText {
     pub patterns: Vec<PatternText>,
     pub advice: Advice,
     pub fingerprint: String,
+    /// Whether the user knows it already.
+    pub known: bool,
 }
 
 #[derive(Serialize)]
@@ -242,6 +244,7 @@ impl Maker<'_> {
             patterns: self.patterns(&suspect.patterns),
             advice: self.advice(suspect, &owners),
             fingerprint: suspect.fingerprint.clone(),
+            known: false,
             owners,
             kept,
         }

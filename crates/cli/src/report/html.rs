@@ -73,8 +73,9 @@ fn add_suspect(out: &mut String, document: &Document, number: usize, suspect: &S
     };
     let _ = write!(
         out,
-        "<article class=\"suspect {class}\">\n<h2><span class=\"badge\">{severity}</span> {number}. {} <small>{}</small></h2>\n\
+        "<article class=\"suspect {class}\">\n<h2><span class=\"badge\">{severity}{}</span> {number}. {} <small>{}</small></h2>\n\
          <div class=\"bar\"><i style=\"width:{:.1}%\"></i></div>\n<p class=\"sentence\">{}</p>\n",
+        if suspect.known { ", known" } else { "" },
         bytes(suspect.retained),
         share(suspect.retained, document.reachable),
         suspect.share.clamp(0.0, 100.0),

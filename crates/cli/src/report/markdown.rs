@@ -61,7 +61,8 @@ fn add_suspect(out: &mut String, document: &Document, number: usize, suspect: &S
     };
     let _ = writeln!(
         out,
-        "## {number}. {severity}: {} ({})\n\n{}\n",
+        "## {number}. {severity}{}: {} ({})\n\n{}\n",
+        if suspect.known { ", known" } else { "" },
         bytes(suspect.retained),
         share(suspect.retained, document.reachable),
         escaped(&suspect.sentence)

@@ -55,7 +55,8 @@ fn write_suspect(
         Severity::High => "HIGH",
         Severity::Medium => "MEDIUM",
     };
-    let heading = format!("{number}. {severity}");
+    let known = if suspect.known { ", known" } else { "" };
+    let heading = format!("{number}. {severity}{known}");
     let heading = out.styled(BOLD, &heading);
     out.wrapped(&format!("{heading}  {}", suspect.sentence), 3)?;
     for owner in &suspect.owners {

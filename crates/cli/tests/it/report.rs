@@ -1,6 +1,6 @@
 //! The first suspect must be the right one, for every leak that a sample program has.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anthill_testkit::{DumpOptions, Jdk, Sample};
 use serde_json::Value;
@@ -16,7 +16,7 @@ fn dump(file: &str, sample: &str, arguments: &[&str]) -> Option<(PathBuf, Sample
     Some((path, sample))
 }
 
-fn report(path: &PathBuf) -> Value {
+fn report(path: &Path) -> Value {
     json(&["report", path.to_str().unwrap(), "--no-index"])
 }
 
@@ -302,5 +302,79 @@ fn redaction_hides_what_it_says() {
     assert!(
         !names.contains("anthill.samples") && names.contains("java.util.HashMap"),
         "{names}"
+    );
+}
+
+/// Dumps of a registry that grows between them.
+fn series() -> Option<(Vec<PathBuf>, u64)> {
+    let jdk = Jdk::all().first()?;
+    let mut sample = Sample::start(jdk, "GrowingRegistry", &["2000"], &["-Xmx256m"]);
+    let mut paths = Vec::new();
+    let mut sizes = Vec::new();
+    for stage in 0..3 {
+        let path = scratch(&format!("diff-{stage}.hprof"));
+        sample.dump(&path, DumpOptions::default());
+        paths.push(path);
+        sizes.push(sample.count("registry entries"));
+        sample.send("grow");
+    }
+    Some((paths, sizes[2] - sizes[0]))
+}
+
+#[test]
+fn what_grew_between_dumps() {
+    let Some((paths, more)) = series() else {
+        return;
+    };
+    let names: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
+    let diff = json(&[&["diff", "--no-index"], &names[..]].concat());
+    let rows = diff["rows"].as_array().unwrap();
+    let row = |class: &str| rows.iter().find(|row| row["name"] == class).unwrap();
+    let listeners = row("anthill.samples.GrowingRegistry$Listener");
+    assert_eq!(listeners["objects_change"], more);
+    assert_eq!(
+        (&listeners["change"], &listeners["grows_throughout"]),
+        (&"grown".into(), &true.into())
+    );
+    let suspect = &diff["suspects"][0];
+    assert!(
+        suspect["sentence"]
+            .as_str()
+            .unwrap()
+            .contains("GrowingRegistry.registry")
+    );
+    assert_eq!(suspect["change"], "grown");
+    let text = print(&[&["diff", "--no-index"], &names[..]].concat());
+    assert!(text.contains("grows throughout"), "{text}");
+    // A leak that was there before is not new; compared with another program it is.
+    let known = run(&["diff", names[0], names[1], "--no-index", "--fail-on-new"]);
+    assert_eq!(known.code, 0, "{}", known.err);
+    let new = run(&["diff", DEMO, names[1], "--no-index", "--fail-on-new"]);
+    assert_eq!(
+        (new.code, new.err.contains("new")),
+        (1, true),
+        "{}",
+        new.err
+    );
+}
+
+#[test]
+fn known_leaks_do_not_fail_again() {
+    let report = scratch("known.json");
+    let to = report.to_str().unwrap();
+    print(&["report", DEMO, "--no-index", "-o", to]);
+    let fail = ["report", DEMO, "--no-index", "--fail-on", "high", "--known"];
+    let ran = run(&[&fail[..], &[to]].concat());
+    assert_eq!(
+        (ran.code, ran.out.contains("known")),
+        (0, true),
+        "{}",
+        ran.err
+    );
+    let list = scratch("known.txt");
+    std::fs::write(&list, "# another leak\n0123456789abcdef\n").unwrap();
+    assert_eq!(
+        run(&[&fail[..], &[list.to_str().unwrap()]].concat()).code,
+        1
     );
 }

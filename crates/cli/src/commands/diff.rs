@@ -1,0 +1,326 @@
+//! `anthill diff`: what changed between two dumps of a program, or over a series of them.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anthill_leaks::Thresholds;
+use anthill_session::{Change, Changed, Figures, Snapshot, changes};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::table::{Align, Table};
+use crate::output::units::{bytes, count};
+use crate::output::{BOLD, Out, csv, json};
+use crate::report::{Document, Redaction, SuspectText};
+use crate::source::{Source, SourceArguments, limit};
+
+/// Compare dumps: which classes and packages grew, which suspects are new
+///
+/// Give the earlier dump first. Classes and packages are compared by name, suspects by their
+/// fingerprint, which is the same in every run of the program. With more than two dumps, what grew
+/// from each to the next is marked.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  anthill diff monday.hprof friday.hprof
+      What grew during the week?
+  anthill diff before.hprof after.hprof --fail-on-new
+      For CI: exit code 1 if a suspect was not there before
+  anthill diff 1.hprof 2.hprof 3.hprof --by package
+      Which packages keep growing?")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub source: SourceArguments,
+    /// Later dumps
+    #[arg(required = true, value_name = "LATER")]
+    pub later: Vec<PathBuf>,
+    /// What a row stands for
+    #[arg(long, value_enum, default_value_t = By::Class)]
+    pub by: By,
+    /// How many rows; 0 for all [default: 30; all with --json and --csv]
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
+    pub limit: Option<usize>,
+    /// End with exit code 1 if the last dump has a suspect that the first has not
+    #[arg(long)]
+    pub fail_on_new: bool,
+    /// Print CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    Class,
+    Package,
+}
+
+/// What is remembered of a dump after it was closed.
+struct Heap {
+    name: String,
+    snapshot: Snapshot,
+    suspects: Vec<SuspectText>,
+}
+
+pub fn show(arguments: &Arguments, first: Source) -> Result<(), Failure> {
+    let mut heaps = vec![Heap::new(&first)?];
+    for path in &arguments.later {
+        heaps.push(Heap::new(&arguments.source.open_file(path)?)?);
+    }
+    let difference = Difference::new(arguments, &heaps);
+    let mut out = first.out();
+    if arguments.source.json {
+        json::print(&mut out, &first, "diff", &difference)?;
+    } else if arguments.csv {
+        difference.csv(&mut out)?;
+    } else {
+        difference.text(&mut out)?;
+    }
+    out.flush()?;
+    let new = difference
+        .suspects
+        .iter()
+        .filter(|suspect| suspect.change == Change::New);
+    match new.count() {
+        many if many > 0 && arguments.fail_on_new => Err(Failure::Findings(match many {
+            1 => "1 suspect is new".to_owned(),
+            many => format!("{many} suspects are new"),
+        })),
+        _ => Ok(()),
+    }
+}
+
+impl Heap {
+    fn new(source: &Source) -> Result<Self, Failure> {
+        let report = source.session.report(&Thresholds::default())?;
+        Ok(Heap {
+            name: source.name.clone(),
+            snapshot: source.session.snapshot()?,
+            suspects: Document::new(source, &report, Redaction::None)?.suspects,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Difference<'a> {
+    by: &'static str,
+    files: Vec<&'a str>,
+    totals: Vec<Figures>,
+    suspects: Vec<SuspectChange<'a>>,
+    rows: Vec<Line>,
+    omitted: usize,
+}
+
+#[derive(Serialize)]
+struct SuspectChange<'a> {
+    change: Change,
+    fingerprint: &'a str,
+    sentence: &'a str,
+    /// By file; nothing where it is no suspect.
+    retained: Vec<Option<u64>>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    name: String,
+    change: Change,
+    /// Whether it retains more in every file than in the one before.
+    grows_throughout: bool,
+    /// By file; nothing where there is none.
+    figures: Vec<Option<Figures>>,
+    objects_change: i64,
+    shallow_change: i64,
+    retained_change: i64,
+}
+
+impl Line {
+    fn new(changed: Changed) -> Self {
+        let (first, last) = (changed.first(), changed.last());
+        let by = |last: u64, first: u64| last as i64 - first as i64;
+        Line {
+            change: changed.change(),
+            grows_throughout: changed.grows_throughout(),
+            objects_change: by(last.objects, first.objects),
+            shallow_change: by(last.shallow, first.shallow),
+            retained_change: by(last.retained, first.retained),
+            name: changed.name,
+            figures: changed.figures,
+        }
+    }
+}
+
+impl<'a> Difference<'a> {
+    fn new(arguments: &Arguments, heaps: &'a [Heap]) -> Self {
+        let of: Vec<_> = heaps
+            .iter()
+            .map(|heap| match arguments.by {
+                By::Class => &heap.snapshot.classes,
+                By::Package => &heap.snapshot.packages,
+            })
+            .collect();
+        let mut rows: Vec<Line> = changes(&of).into_iter().map(Line::new).collect();
+        let for_program = arguments.source.json || arguments.csv;
+        if !for_program {
+            rows.retain(|line| line.change != Change::Same || line.objects_change != 0);
+        }
+        let shown = super::row_limit(arguments.limit, for_program).min(rows.len());
+        let omitted = rows.len() - shown;
+        rows.truncate(shown);
+        Difference {
+            by: match arguments.by {
+                By::Class => "class",
+                By::Package => "package",
+            },
+            files: heaps.iter().map(|heap| heap.name.as_str()).collect(),
+            totals: heaps.iter().map(|heap| heap.snapshot.total).collect(),
+            suspects: suspects(heaps),
+            rows,
+            omitted,
+        }
+    }
+
+    fn text(&self, out: &mut Out) -> Result<(), Failure> {
+        let mut files = Table::new([
+            ("reachable", Align::Right),
+            ("objects", Align::Right),
+            ("file", Align::Left),
+        ]);
+        for (name, total) in self.files.iter().zip(&self.totals) {
+            files.row([
+                bytes(total.retained),
+                count(total.objects),
+                (*name).to_owned(),
+            ]);
+        }
+        files.print(out)?;
+        out.blank()?;
+        for suspect in &self.suspects {
+            let change = out.styled(BOLD, word(suspect.change));
+            out.wrapped(&format!("{change} suspect: {}", suspect.sentence), 2)?;
+            let sizes: Vec<String> = suspect
+                .retained
+                .iter()
+                .map(|retained| retained.map_or("–".to_owned(), bytes))
+                .collect();
+            out.remark(&format!(
+                "  {}   fingerprint {}",
+                sizes.join(" → "),
+                suspect.fingerprint
+            ))?;
+        }
+        out.blank()?;
+        let mut table = Table::new([
+            ("retained", Align::Right),
+            ("change", Align::Right),
+            ("shallow", Align::Right),
+            ("objects", Align::Right),
+            ("", Align::Left),
+            (self.by, Align::Left),
+        ]);
+        for line in &self.rows {
+            let last = line.figures.last().copied().flatten().unwrap_or_default();
+            let mark = match line.change {
+                Change::Grown if self.files.len() > 2 && line.grows_throughout => {
+                    "grows throughout"
+                }
+                change => word(change),
+            };
+            table.row([
+                bytes(last.retained),
+                signed(line.retained_change, bytes),
+                signed(line.shallow_change, bytes),
+                signed(line.objects_change, count),
+                mark.to_owned(),
+                line.name.clone(),
+            ]);
+        }
+        table.print(out)?;
+        if self.omitted > 0 {
+            out.remark(&format!(
+                "… {} more; --limit 0 shows all",
+                count(self.omitted as u64)
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn csv(&self, out: &mut Out) -> Result<(), Failure> {
+        csv::line(
+            out,
+            &[
+                self.by,
+                "change",
+                "objects_before",
+                "objects",
+                "shallow_before",
+                "shallow",
+                "retained_before",
+                "retained",
+            ],
+        )?;
+        for line in &self.rows {
+            let of =
+                |figures: Option<&Option<Figures>>| figures.copied().flatten().unwrap_or_default();
+            let (first, last) = (of(line.figures.first()), of(line.figures.last()));
+            let numbers = [
+                first.objects,
+                last.objects,
+                first.shallow,
+                last.shallow,
+                first.retained,
+                last.retained,
+            ]
+            .map(|number| number.to_string());
+            let mut cells = vec![line.name.as_str(), word(line.change)];
+            cells.extend(numbers.iter().map(String::as_str));
+            csv::line(out, &cells)?;
+        }
+        Ok(())
+    }
+}
+
+/// The suspects of all dumps by fingerprint: the latest first, then those that are gone.
+fn suspects(heaps: &[Heap]) -> Vec<SuspectChange<'_>> {
+    let mut found: Vec<SuspectChange> = Vec::new();
+    for suspect in heaps.iter().rev().flat_map(|heap| &heap.suspects) {
+        if found
+            .iter()
+            .any(|known| known.fingerprint == suspect.fingerprint)
+        {
+            continue;
+        }
+        let retained: Vec<Option<u64>> = heaps
+            .iter()
+            .map(|heap| {
+                let mut same = heap.suspects.iter();
+                let same = same.find(|other| other.fingerprint == suspect.fingerprint);
+                same.map(|same| same.retained)
+            })
+            .collect();
+        found.push(SuspectChange {
+            change: Change::of(retained[0], retained[retained.len() - 1]),
+            fingerprint: &suspect.fingerprint,
+            sentence: &suspect.sentence,
+            retained,
+        });
+    }
+    found
+}
+
+fn word(change: Change) -> &'static str {
+    match change {
+        Change::New => "new",
+        Change::Gone => "gone",
+        Change::Grown => "grown",
+        Change::Shrunk => "shrunk",
+        Change::Same => "same",
+    }
+}
+
+fn signed(change: i64, shown: impl Fn(u64) -> String) -> String {
+    match change {
+        0 => "0".to_owned(),
+        change if change > 0 => format!("+{}", shown(change.unsigned_abs())),
+        change => format!("−{}", shown(change.unsigned_abs())),
+    }
+}

@@ -1,0 +1,187 @@
+//! What changed between dumps of the same program: classes and packages by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::{Error, Grouping, Row, Session};
+
+/// Reachable objects of a group, their bytes, and what they keep alive together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Figures {
+    pub objects: u64,
+    pub shallow: u64,
+    pub retained: u64,
+}
+
+/// What a heap holds, by names that are the same in every run.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    pub total: Figures,
+    pub classes: BTreeMap<String, Figures>,
+    pub packages: BTreeMap<String, Figures>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    New,
+    Gone,
+    Grown,
+    Shrunk,
+    Same,
+}
+
+impl Change {
+    /// From the first to the last of some amounts.
+    pub fn of(first: Option<u64>, last: Option<u64>) -> Self {
+        match (first, last) {
+            (None, None) => Change::Same,
+            (None, Some(_)) => Change::New,
+            (Some(_), None) => Change::Gone,
+            (Some(first), Some(last)) if last > first => Change::Grown,
+            (Some(first), Some(last)) if last < first => Change::Shrunk,
+            _ => Change::Same,
+        }
+    }
+}
+
+/// A group in each of several snapshots, where it is in them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub name: String,
+    pub figures: Vec<Option<Figures>>,
+}
+
+impl Changed {
+    pub fn first(&self) -> Figures {
+        self.figures.first().copied().flatten().unwrap_or_default()
+    }
+
+    pub fn last(&self) -> Figures {
+        self.figures.last().copied().flatten().unwrap_or_default()
+    }
+
+    pub fn change(&self) -> Change {
+        let amount = |figures: Option<&Option<Figures>>| {
+            figures.copied().flatten().map(|figures| figures.retained)
+        };
+        Change::of(amount(self.figures.first()), amount(self.figures.last()))
+    }
+
+    /// Whether it retains more in every snapshot than in the one before.
+    pub fn grows_throughout(&self) -> bool {
+        let retained = |figures: &Option<Figures>| figures.map_or(0, |figures| figures.retained);
+        let mut pairs = self.figures.windows(2);
+        pairs.all(|pair| retained(&pair[1]) > retained(&pair[0]))
+    }
+}
+
+/// The groups of some snapshots by name, those whose retained size changed most first.
+pub fn changes(of: &[&BTreeMap<String, Figures>]) -> Vec<Changed> {
+    let names: BTreeSet<&String> = of.iter().flat_map(|groups| groups.keys()).collect();
+    let mut changes: Vec<Changed> = names
+        .into_iter()
+        .map(|name| Changed {
+            name: name.clone(),
+            figures: of.iter().map(|groups| groups.get(name).copied()).collect(),
+        })
+        .collect();
+    changes.sort_by_key(|changed| {
+        std::cmp::Reverse(changed.last().retained.abs_diff(changed.first().retained))
+    });
+    changes
+}
+
+/// A name without the numbers that the JVM gives hidden classes in every run anew.
+pub fn stable_name(name: &str) -> String {
+    match name.split_once("/0x") {
+        Some((class, rest)) => {
+            let after = rest.trim_start_matches(|char: char| char.is_ascii_hexdigit());
+            let class = class.trim_end_matches(|char: char| char.is_ascii_digit());
+            format!("{}{after}", class.trim_end_matches('$'))
+        }
+        None => name.to_owned(),
+    }
+}
+
+impl Session {
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        let analysis = self.analysis()?;
+        let figures = |row: &Row| Figures {
+            objects: row.objects - row.unreachable_objects,
+            shallow: row.shallow - row.unreachable_shallow,
+            retained: row.retained,
+        };
+        let mut snapshot = Snapshot {
+            total: figures(&analysis.total()),
+            ..Snapshot::default()
+        };
+        let rows = analysis.rows(Grouping::Class);
+        for (class, row) in self.state().classes().iter().zip(rows) {
+            let known = snapshot
+                .classes
+                .entry(stable_name(&class.name))
+                .or_default();
+            let more = figures(row);
+            known.objects += more.objects;
+            known.shallow += more.shallow;
+            known.retained += more.retained;
+        }
+        let packages = &analysis.groups().packages;
+        for (package, row) in packages.iter().zip(analysis.rows(Grouping::Package)) {
+            snapshot.packages.insert(package.clone(), figures(row));
+        }
+        snapshot.classes.retain(|_, figures| figures.objects > 0);
+        snapshot.packages.retain(|_, figures| figures.objects > 0);
+        Ok(snapshot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_classes_have_one_name_in_every_run() {
+        for (name, stable) in [
+            ("a.Main$$Lambda$14/0x00007f621d000400", "a.Main$$Lambda"),
+            ("a.Main$$Lambda/0x00007f621d000400[]", "a.Main$$Lambda[]"),
+            ("a.Main$1", "a.Main$1"),
+        ] {
+            assert_eq!(stable_name(name), stable);
+        }
+    }
+
+    #[test]
+    fn groups_come_go_grow_and_shrink() {
+        let groups = |groups: &[(&str, u64)]| -> BTreeMap<String, Figures> {
+            let figures = |retained| Figures {
+                objects: 1,
+                shallow: 8,
+                retained,
+            };
+            groups
+                .iter()
+                .map(|&(name, retained)| (name.to_owned(), figures(retained)))
+                .collect()
+        };
+        let first = groups(&[("grown", 10), ("shrunk", 90), ("gone", 5), ("same", 7)]);
+        let second = groups(&[("grown", 70), ("shrunk", 40), ("new", 3), ("same", 7)]);
+        let found: Vec<(String, Change)> = changes(&[&first, &second])
+            .iter()
+            .map(|changed| (changed.name.clone(), changed.change()))
+            .collect();
+        let expected = [
+            ("grown", Change::Grown),
+            ("shrunk", Change::Shrunk),
+            ("gone", Change::Gone),
+            ("new", Change::New),
+            ("same", Change::Same),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(name, change)| (name.to_owned(), change))
+        );
+    }
+}
