@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     classifiers, classify, completions, demo, diff, dominators, groups, histogram, inspect, man,
-    object, objects, paths, report, strings, summary, threads,
+    object, objects, owners, paths, report, strings, summary, threads,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -45,6 +45,7 @@ pub enum DumpCommand {
     Classify(classify::Arguments),
     Groups(groups::Arguments),
     Inspect(inspect::Arguments),
+    Owners(owners::Arguments),
     Dominators(dominators::Arguments),
     Paths(paths::Arguments),
     Object(object::Arguments),
@@ -82,6 +83,7 @@ impl DumpCommand {
             DumpCommand::Classify(arguments) => &arguments.source,
             DumpCommand::Groups(arguments) => &arguments.source,
             DumpCommand::Inspect(arguments) => &arguments.source,
+            DumpCommand::Owners(arguments) => &arguments.source,
             DumpCommand::Dominators(arguments) => &arguments.source,
             DumpCommand::Paths(arguments) => &arguments.source,
             DumpCommand::Object(arguments) => &arguments.source,
@@ -100,6 +102,7 @@ impl DumpCommand {
             DumpCommand::Objects(arguments) => arguments.check(),
             DumpCommand::Paths(arguments) => arguments.check(),
             DumpCommand::Report(arguments) => arguments.check(),
+            DumpCommand::Owners(arguments) => arguments.check(),
             _ => Ok(()),
         }
     }
@@ -113,6 +116,7 @@ impl DumpCommand {
             DumpCommand::Classify(arguments) => classify::show(arguments, source),
             DumpCommand::Groups(arguments) => groups::show(arguments, source),
             DumpCommand::Inspect(arguments) => inspect::show(arguments, source),
+            DumpCommand::Owners(arguments) => owners::show(arguments, source),
             DumpCommand::Dominators(arguments) => dominators::show(arguments, source),
             DumpCommand::Paths(arguments) => paths::show(arguments, source),
             DumpCommand::Object(arguments) => object::show(arguments, source),

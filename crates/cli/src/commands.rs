@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod man;
 pub mod object;
 pub mod objects;
+pub mod owners;
 pub mod paths;
 pub mod report;
 pub mod strings;

@@ -8,5 +8,6 @@ mod owners;
 mod roles;
 mod suspects;
 
+pub use owners::{Owners, fronts_of};
 pub use roles::Roles;
 pub use suspects::{Input, KeptClass, Severity, Subject, Suspect, Suspects, Thresholds, suspects};

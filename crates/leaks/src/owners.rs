@@ -28,20 +28,50 @@ pub fn owners_of(
 ) -> Result<Option<Owners>, Cancelled> {
     let fronts = owner_fronts(graph, dominators, group, options, progress)?;
     let speaking = |front: &&Vec<NodeId>| !front.iter().any(|&owner| roles.is_context(owner));
-    let Some(front) = fronts.iter().find(speaking).or(fronts.last()) else {
-        return Ok(None);
-    };
-    let mut owners: Vec<NodeId> = front
-        .iter()
-        .map(|&owner| roles.recognisable(owner))
-        .collect();
-    owners.sort_unstable();
-    owners.dedup();
-    owners.sort_by_key(|&owner| std::cmp::Reverse(dominators.retained(owner)));
-    Ok(Some(Owners::new(graph, dominators, owners, group)))
+    let front = fronts.iter().find(speaking).or(fronts.last());
+    Ok(front.map(|front| Owners::of_front(graph, dominators, roles, front, group)))
+}
+
+/// All fronts of a group, from the roots to the group.
+pub fn fronts_of(
+    graph: &Graph,
+    dominators: &Dominators,
+    group: &BitSet,
+    options: FrontOptions,
+    progress: &dyn Progress,
+) -> Result<Vec<Owners>, Cancelled> {
+    let roles = Roles::new(graph.state, dominators);
+    let fronts = owner_fronts(graph, dominators, group, options, progress)?;
+    let mut found: Vec<Owners> = Vec::new();
+    for front in &fronts {
+        let owners = Owners::of_front(graph, dominators, &roles, front, group);
+        // Several fronts within one structure are the same to a person.
+        if found.last().is_none_or(|last| last.owners != owners.owners) {
+            found.push(owners);
+        }
+    }
+    Ok(found)
 }
 
 impl Owners {
+    /// The objects a person would name instead of those of a front, largest first.
+    fn of_front(
+        graph: &Graph,
+        dominators: &Dominators,
+        roles: &Roles,
+        front: &[NodeId],
+        group: &BitSet,
+    ) -> Self {
+        let mut owners: Vec<NodeId> = front
+            .iter()
+            .map(|&owner| roles.recognisable(owner))
+            .collect();
+        owners.sort_unstable();
+        owners.dedup();
+        owners.sort_by_key(|&owner| std::cmp::Reverse(dominators.retained(owner)));
+        Owners::new(graph, dominators, owners, group)
+    }
+
     fn new(graph: &Graph, dominators: &Dominators, owners: Vec<NodeId>, group: &BitSet) -> Self {
         let closure = gc_closure_among(graph, dominators.reachable(), &owners);
         let mut retained = GroupTotals::default();

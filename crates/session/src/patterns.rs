@@ -349,7 +349,7 @@ impl Session {
         of_class.map(|(object, _)| object)
     }
 
-    fn is_thread(&self, node: NodeId) -> bool {
+    pub(crate) fn is_thread(&self, node: NodeId) -> bool {
         let state = self.state();
         node < state.len()
             && state

@@ -86,7 +86,7 @@ impl Session {
             None => match self.static_field(path[last]) {
                 // It says more than the local variable that happens to hold the object too.
                 Some(field) => return field,
-                None => (roots.name(path[0]), 1),
+                None => (self.start_name(roots, path[0]), 1),
             },
         };
         let rest = from..path.len();
@@ -96,6 +96,13 @@ impl Session {
             rest.for_each(|index| short += &format!(" → {}", name(index)));
         }
         short
+    }
+
+    fn start_name(&self, roots: &RootsByObject, node: NodeId) -> String {
+        match self.label(node).detail {
+            Some(name) if self.is_thread(node) => format!("thread {name}"),
+            _ => roots.name(node),
+        }
     }
 
     /// A static field that refers to an object.

@@ -83,6 +83,45 @@ fn three_caches_own_the_rings_together() {
 }
 
 #[test]
+fn owners_of_the_rings_alone_and_together() {
+    let Some((path, sample)) = dump("owners-three.hprof", "ThreeCaches", &[]) else {
+        return;
+    };
+    let group = [
+        "owners",
+        path.to_str().unwrap(),
+        "anthill.samples.ThreeCaches$Entry",
+        "--no-index",
+    ];
+    let owners = json(&group);
+    let last = owners["fronts"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["covered"], 100.0);
+    for owner in last["owners"].as_array().unwrap() {
+        let field = owner["held_by"]
+            .as_str()
+            .unwrap()
+            .rsplit('.')
+            .next()
+            .unwrap();
+        // What each map retains alone is in the dump; the program says how many objects.
+        let object = json(&[
+            "object",
+            path.to_str().unwrap(),
+            owner["address"].as_str().unwrap(),
+            "--no-index",
+        ]);
+        assert_eq!(object["retained"], owner["retained"]);
+        assert!(sample.count(&format!("objects retained by {field}")) > 0);
+    }
+    let nobody = run(&[&group[..], &["--most", "2", "--share", "100"]].concat());
+    assert_eq!(
+        nobody.code, 0,
+        "the class object alone keeps all: {}",
+        nobody.err
+    );
+}
+
+#[test]
 fn a_hidden_reference_keeps_swapped_objects_alive() {
     let Some((path, sample)) = dump("report-swap.hprof", "SwapLeak", &["20000"]) else {
         return;
