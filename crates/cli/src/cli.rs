@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     classifiers, classify, completions, demo, diff, dominators, groups, histogram, inspect, man,
-    object, objects, owners, paths, report, strings, summary, threads,
+    object, objects, owners, paths, report, strings, summary, threads, waste,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -52,6 +52,7 @@ pub enum DumpCommand {
     Objects(objects::Arguments),
     Strings(strings::Arguments),
     Threads(threads::Arguments),
+    Waste(waste::Arguments),
 }
 
 impl Command {
@@ -90,6 +91,7 @@ impl DumpCommand {
             DumpCommand::Objects(arguments) => &arguments.source,
             DumpCommand::Strings(arguments) => &arguments.source,
             DumpCommand::Threads(arguments) => &arguments.source,
+            DumpCommand::Waste(arguments) => &arguments.source,
         }
     }
 
@@ -123,6 +125,7 @@ impl DumpCommand {
             DumpCommand::Objects(arguments) => objects::show(arguments, source),
             DumpCommand::Strings(arguments) => strings::show(arguments, source),
             DumpCommand::Threads(arguments) => threads::show(arguments, source),
+            DumpCommand::Waste(arguments) => waste::show(arguments, source),
         }
     }
 }

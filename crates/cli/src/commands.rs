@@ -18,6 +18,7 @@ pub mod report;
 pub mod strings;
 pub mod summary;
 pub mod threads;
+pub mod waste;
 
 /// Rows of a table, unless the user wants another number.
 const DEFAULT_ROWS: usize = 30;

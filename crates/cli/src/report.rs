@@ -6,5 +6,7 @@ pub mod html;
 pub mod markdown;
 pub mod text;
 mod treemap;
+mod waste;
 
 pub use document::{Document, Redaction, SuspectText};
+pub use waste::Waste;

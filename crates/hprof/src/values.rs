@@ -389,6 +389,26 @@ impl Cursor<'_> {
     }
 }
 
+impl<'r> Cursor<'r> {
+    /// The fields of an instance or the elements of an array as they are in the file; `None` for
+    /// class objects and where the file leaves the elements out.
+    pub fn raw(&mut self, state: &HeapState, object: ObjectId) -> Option<&'r [u8]> {
+        let data = match self.place(state, object)? {
+            Place::Instance(data) => data,
+            Place::Class { .. } => return None,
+            place => {
+                let (data, element, length) = place.array()?;
+                if state.array_length(object) != Some(length) {
+                    return None;
+                }
+                let size = element.size(self.records.id_size.into()) as usize;
+                data..data.checked_add(length as usize * size)?
+            }
+        };
+        self.bytes.get(data)
+    }
+}
+
 impl Cursor<'_> {
     /// The first `most` characters of a `java.lang.String`, whose array `arrays` looks for.
     pub fn text(

@@ -21,6 +21,7 @@ mod report;
 mod strings;
 mod suspects;
 mod threads;
+mod waste;
 mod ways;
 
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ use anthill_session::{
 };
 use serde::Serialize;
 
+use super::waste::Waste;
 use crate::failure::Failure;
 use crate::names::class_name;
 use crate::output::units::{bytes, count, counted, hex, separated, share};
@@ -16,6 +17,8 @@ use crate::source::Source;
 
 /// Rows of the table of classes.
 const CLASSES: usize = 15;
+/// Rows and holders of each kind of waste.
+const WASTE: usize = 5;
 /// Stack frames that are shown of a thread.
 const FRAMES: usize = 12;
 
@@ -24,6 +27,28 @@ pub enum Redaction {
     None,
     Contents,
     Names,
+}
+
+impl Redaction {
+    /// Names that are the program's own become numbers, equal ones the same.
+    pub fn hide(self, text: &str) -> String {
+        if self != Redaction::Names {
+            return text.to_owned();
+        }
+        let word = |word: &str| {
+            let platform = ["java.", "javax.", "jdk.", "sun."];
+            let is_name = word.contains(['.', '$']) && word.starts_with(char::is_alphabetic);
+            if is_name && !platform.iter().any(|package| word.starts_with(package)) {
+                let hash = word.bytes().fold(0xcbf2_9ce4u32, |hash, byte| {
+                    (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+                });
+                format!("name-{:04x}", hash >> 16)
+            } else {
+                word.to_owned()
+            }
+        };
+        text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    }
 }
 
 #[derive(Serialize)]
@@ -45,6 +70,7 @@ pub struct Document {
     /// What retains much because the suspects are below it.
     pub context: Vec<Named>,
     pub classes: Vec<ClassRow>,
+    pub waste: Waste,
     /// The largest parts of the dominator tree.
     pub treemap: Vec<Tile>,
 }
@@ -198,6 +224,7 @@ impl Document {
                 .map(|&node| maker.named(node))
                 .collect(),
             classes: maker.classes(),
+            waste: Waste::new(session, WASTE, redaction)?,
             treemap: maker.treemap()?,
         })
     }
@@ -419,24 +446,8 @@ impl Maker<'_> {
         self.hidden(&self.session.state().classes()[class as usize].name)
     }
 
-    /// Names that are the program's own become numbers, equal ones the same.
     fn hidden(&self, text: &str) -> String {
-        if self.redaction != Redaction::Names {
-            return text.to_owned();
-        }
-        let word = |word: &str| {
-            let platform = ["java.", "javax.", "jdk.", "sun."];
-            let is_name = word.contains(['.', '$']) && word.starts_with(char::is_alphabetic);
-            if is_name && !platform.iter().any(|package| word.starts_with(package)) {
-                let hash = word.bytes().fold(0xcbf2_9ce4u32, |hash, byte| {
-                    (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-                });
-                format!("name-{:04x}", hash >> 16)
-            } else {
-                word.to_owned()
-            }
-        };
-        text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+        self.redaction.hide(text)
     }
 
     fn classes(&self) -> Vec<ClassRow> {

@@ -6,6 +6,7 @@ use anthill_leaks::Severity;
 
 use super::document::{Document, Owner, PatternText, SuspectText};
 use super::treemap;
+use super::waste::{Kind, Waste};
 use crate::output::units::{bytes, count, counted, share};
 
 const STYLE: &str = include_str!("report.css");
@@ -37,6 +38,7 @@ pub fn page(document: &Document) -> String {
             <p class=\"note\">Areas are bytes that would be freed with an object; inner tiles are below outer ones in the dominator tree.</p>\n";
     out += &treemap::svg(&document.treemap, document.reachable);
     out += "</section>\n";
+    add_waste(&mut out, &document.waste);
     add_classes(&mut out, document);
     let _ = write!(
         out,
@@ -194,6 +196,56 @@ fn add_classes(out: &mut String, document: &Document) {
         );
     }
     *out += "</table>\n</section>\n";
+}
+
+fn add_waste(out: &mut String, waste: &Waste) {
+    let _ = write!(
+        out,
+        "<section>\n<h2>Waste</h2>\n<p>{}</p>\n<table>\n<tr><th>kind</th><th class=\"n\">savable</th><th class=\"n\">objects</th><th class=\"n\">taken up</th><th></th></tr>\n",
+        escaped(&waste.sentence())
+    );
+    for kind in &waste.kinds {
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"cell\">{}</td></tr>",
+            kind.title(),
+            bytes(kind.savable),
+            count(kind.objects),
+            bytes(kind.bytes),
+            bar(kind.savable, waste.reachable)
+        );
+    }
+    *out += "</table>\n";
+    waste.worth_telling().for_each(|kind| add_kind(out, kind));
+    *out += "</section>\n";
+}
+
+fn add_kind(out: &mut String, kind: &Kind) {
+    let _ = write!(
+        out,
+        "<details>\n<summary>{}</summary>\n<p class=\"note\">{}</p>\n",
+        escaped(&kind.headline()),
+        escaped(kind.rule())
+    );
+    let mut table = |title: &str, rows: &mut dyn Iterator<Item = [String; 3]>| {
+        let _ = writeln!(
+            out,
+            "<table>\n<tr><th>{title}</th><th class=\"n\">savable</th><th class=\"n\">objects</th></tr>"
+        );
+        for [what, savable, objects] in rows {
+            let _ = writeln!(
+                out,
+                "<tr><td class=\"name\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+                escaped(&what),
+                savable,
+                objects
+            );
+        }
+        *out += "</table>\n";
+    };
+    table("what", &mut kind.what());
+    table("held by", &mut kind.held_by());
+    *out += "</details>\n";
 }
 
 fn bar(part: u64, whole: u64) -> String {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anthill_leaks::Severity;
 
 use super::document::{Document, Owner, PatternText, SuspectText};
+use super::waste::Waste;
 use crate::output::units::{bytes, count, share};
 
 pub fn text(document: &Document) -> String {
@@ -40,6 +41,7 @@ pub fn text(document: &Document) -> String {
         }
         out.push('\n');
     }
+    add_waste(&mut out, &document.waste);
     out += "## Largest classes\n\n| class | objects | shallow | retained |\n| --- | ---: | ---: | ---: |\n";
     for row in &document.classes {
         let _ = writeln!(
@@ -136,6 +138,41 @@ fn add_owner(out: &mut String, owner: &Owner) {
         }
     }
     out.push_str("```\n\n");
+}
+
+fn add_waste(out: &mut String, waste: &Waste) {
+    let _ = write!(
+        out,
+        "## Waste\n\n{}\n\n| kind | savable | share | objects | taken up |\n| --- | ---: | ---: | ---: | ---: |\n",
+        waste.sentence()
+    );
+    for kind in &waste.kinds {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} |",
+            kind.title(),
+            bytes(kind.savable),
+            share(kind.savable, waste.reachable),
+            count(kind.objects),
+            bytes(kind.bytes)
+        );
+    }
+    out.push('\n');
+    for kind in waste.worth_telling() {
+        let _ = writeln!(out, "### {}\n\n{}\n", kind.headline(), kind.rule());
+        let mut table = |title: &str, rows: &mut dyn Iterator<Item = [String; 3]>| {
+            let _ = writeln!(
+                out,
+                "| {title} | savable | objects |\n| --- | ---: | ---: |"
+            );
+            for [what, savable, objects] in rows {
+                let _ = writeln!(out, "| {} | {savable} | {objects} |", code(&what));
+            }
+            out.push('\n');
+        };
+        table("what", &mut kind.what());
+        table("held by", &mut kind.held_by());
+    }
 }
 
 fn code(text: &str) -> String {

@@ -5,9 +5,10 @@ use std::io;
 use anthill_leaks::Severity;
 
 use super::document::{Document, Owner, PatternText, SuspectText};
+use super::waste::{Kind, Waste};
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, counted, share};
-use crate::output::{BOLD, Out};
+use crate::output::{BOLD, DIM, Out};
 
 pub fn write(document: &Document, out: &mut Out) -> io::Result<()> {
     out.heading(&format!("Leak suspects in {}", document.file))?;
@@ -42,7 +43,8 @@ pub fn write(document: &Document, out: &mut Out) -> io::Result<()> {
             out.remark(&format!("  {} retains {retained}", named.label))?;
         }
     }
-    Ok(())
+    out.blank()?;
+    write_waste(&document.waste, document.waste.worth_telling(), out)
 }
 
 fn write_suspect(
@@ -128,4 +130,65 @@ fn write_owner(owner: &Owner, out: &mut Out) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// All waste in a table, and some kinds of it in detail.
+pub fn write_waste<'w>(
+    waste: &'w Waste,
+    detailed: impl Iterator<Item = &'w Kind>,
+    out: &mut Out,
+) -> io::Result<()> {
+    out.heading(&format!("Waste: {}", waste.sentence()))?;
+    out.blank()?;
+    let mut table = Table::new([
+        ("savable", Align::Right),
+        ("share", Align::Right),
+        ("objects", Align::Right),
+        ("taken up", Align::Right),
+        ("kind", Align::Left),
+    ]);
+    for kind in &waste.kinds {
+        table.row([
+            bytes(kind.savable),
+            share(kind.savable, waste.reachable),
+            count(kind.objects),
+            bytes(kind.bytes),
+            kind.title().to_owned(),
+        ]);
+    }
+    table.print(out)?;
+    for kind in detailed {
+        out.blank()?;
+        write_kind(kind, out)?;
+    }
+    Ok(())
+}
+
+fn write_kind(kind: &Kind, out: &mut Out) -> io::Result<()> {
+    out.heading(&kind.headline())?;
+    let rule = out.styled(DIM, kind.rule());
+    out.wrapped(&rule, 0)?;
+    write_rows("what", &mut kind.what(), kind.omitted, out)?;
+    write_rows("held by", &mut kind.held_by(), kind.omitted_holders, out)
+}
+
+fn write_rows(
+    title: &'static str,
+    rows: &mut dyn Iterator<Item = [String; 3]>,
+    omitted: u64,
+    out: &mut Out,
+) -> io::Result<()> {
+    let mut table = Table::new([
+        ("savable", Align::Right),
+        ("objects", Align::Right),
+        (title, Align::Left),
+    ]);
+    for [what, savable, objects] in rows {
+        table.row([savable, objects, what]);
+    }
+    table.print(out)?;
+    match omitted {
+        0 => Ok(()),
+        more => out.remark(&format!("… {} more", count(more))),
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "summary",
     "histogram",
     "classify",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 15] = [
     "objects",
     "strings",
     "threads",
+    "waste",
     "demo",
     "completions",
     "man",

@@ -12,3 +12,4 @@ mod multi_cache;
 mod program;
 mod report;
 mod shapes;
+mod waste;
