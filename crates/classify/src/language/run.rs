@@ -10,11 +10,18 @@ use super::node::{Node, Op, Spot};
 use super::value::{Number, Value};
 
 /// Loops and calls for one object; tests need not wait for so many.
-const MOST_STEPS: u64 = if cfg!(test) { 2_000_000 } else { 100_000_000 };
+const MOST_STEPS: u64 = if cfg!(test) { 2_000_000 } else { 20_000_000 };
 
 /// Loops and calls for all objects: this many for each on average, or so many for a small heap.
 const AVERAGE_STEPS: u64 = 1_000;
 const LEAST_BUDGET: u64 = 2_000_000_000;
+
+/// Elements of lists that are looked at or copied for one object.
+const MOST_VISITS: u64 = if cfg!(test) { 1 << 22 } else { 1 << 32 };
+
+/// How many of those are as much work as a step, and after how many it is looked whether to go on.
+const VISITS_PER_STEP: u64 = 8;
+const CHECK_VISITS: u64 = 1 << 16;
 
 /// Elements of lists, and pieces of texts, that are made for one object.
 const MOST_CELLS: usize = if cfg!(test) { 400_000 } else { 8_000_000 };
@@ -66,6 +73,9 @@ pub enum Leaving<'p> {
 pub struct Used {
     steps: u64,
     unsettled: u64,
+    visits: u64,
+    /// When it is to be looked whether to go on.
+    check_at: u64,
     cells: usize,
     depth: usize,
     pub stop: Option<Stop>,
@@ -75,6 +85,8 @@ impl Used {
     /// Another object begins.
     pub fn begin(&mut self) {
         self.steps = 0;
+        self.visits = 0;
+        self.check_at = CHECK_VISITS;
         self.cells = 0;
         self.depth = 0;
     }
@@ -99,6 +111,15 @@ impl Used {
         ENOUGH
     }
 
+    /// A value was copied.
+    pub fn copied(&mut self, value: &Value) {
+        self.visits += match value {
+            Value::List(items) | Value::Path(items) => items.len() as u64,
+            Value::Text(text) => (text.len() / CELL) as u64,
+            _ => 0,
+        };
+    }
+
     pub fn make_text(&mut self, text: &str) {
         let _ = self.make(text.len() / CELL);
     }
@@ -110,8 +131,8 @@ impl<'p> Evaluator<'p> {
         let used = &mut frame.used;
         used.unsettled += 1;
         used.steps += 1;
-        if used.unsettled >= SETTLE_EVERY {
-            self.settle(used, spot);
+        if used.unsettled >= SETTLE_EVERY || used.visits >= used.check_at {
+            self.settle(used, Some(spot));
         }
         match used.stop {
             None => NEXT,
@@ -119,19 +140,43 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    fn settle(&self, used: &mut Used, spot: &Arc<Spot>) {
+    /// An element of a list is looked at.
+    #[inline]
+    pub(super) fn visited(&self, frame: &mut Frame<'p>) -> Flow {
+        let used = &mut frame.used;
+        used.visits += 1;
+        if used.visits < used.check_at {
+            return NEXT;
+        }
+        self.settle(used, None);
+        match used.stop {
+            None => NEXT,
+            Some(_) => ENOUGH,
+        }
+    }
+
+    /// Looks whether to go on.
+    fn settle(&self, used: &mut Used, spot: Option<&Arc<Spot>>) {
+        if used.visits >= used.check_at {
+            used.unsettled += (used.visits + CHECK_VISITS - used.check_at) / VISITS_PER_STEP;
+            used.check_at = used.visits + CHECK_VISITS;
+        }
         let steps = mem::take(&mut used.unsettled);
         let spent = self.budget.spent.fetch_add(steps, Ordering::Relaxed) + steps;
-        if self.context.progress.cancelled() {
+        let most = self.budget.most;
+        let reason = if self.context.progress.cancelled() {
             used.stop = Some(Stop::Cancelled);
+            return;
         } else if used.steps > MOST_STEPS {
-            let reason = format!("stopped after {MOST_STEPS} steps for one object");
-            used.stop(Some(spot), reason);
-        } else if spent > self.budget.most {
-            let most = self.budget.most;
-            let reason = format!("stopped after {most} steps for all objects together");
-            used.stop(Some(spot), reason);
-        }
+            format!("stopped after {MOST_STEPS} steps for one object")
+        } else if used.visits > MOST_VISITS {
+            format!("stopped after looking at {MOST_VISITS} elements of lists for one object")
+        } else if spent > most {
+            format!("stopped after {most} steps for all objects together")
+        } else {
+            return;
+        };
+        used.stop(spot, reason);
     }
 
     pub(super) fn body(&self, node: &'p Node, frame: &mut Frame<'p>) -> Value<'p> {
@@ -418,6 +463,15 @@ mod tests {
                 list.contains("column 30: stopped because lists and texts"),
                 "{list}"
             );
+            let nested = "references.any(a => range(0, 1_000_000_000).any(b => b < 0))";
+            let shown = message("", nested);
+            assert!(
+                shown.contains("elements of lists for one object, at"),
+                "{shown}"
+            );
+            let copies = "{ let all = range(0, 1000).map(x => x); while true { let b = all; } }";
+            let shown = message("", copies);
+            assert!(shown.contains("stopped after"), "{shown}");
             let text = message("", "{ let t = 'x'; while true { t = t + t } t }");
             assert!(
                 text.contains("lists and texts of one object took more than"),

@@ -252,7 +252,7 @@ fn scripts_are_run_and_stopped() {
     assert_eq!(ran.code, 2);
     assert!(
         ran.err
-            .contains("endless.txt, line 3, column 3: stopped after 100000000 steps")
+            .contains("endless.txt, line 3, column 3: stopped after 20000000 steps")
             && ran.err.contains("[] @ 0x")
             && ran
                 .err
