@@ -1,6 +1,7 @@
 //! Sets of groups for every object of a heap: equal sets share one number and operations are
 //! remembered, since a heap has millions of objects but few distinct sets.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -123,12 +124,35 @@ impl<'a> Sets<'a> {
     }
 
     fn make_union(&mut self, set: SetId, with: impl FnOnce(&Self) -> &[u32]) -> SetId {
-        let mut members = self.members(set).to_vec();
-        members.extend_from_slice(with(self));
-        members.sort_unstable();
-        members.dedup();
+        let own = self.members(set);
+        let members = merged(own, with(self));
+        if members.len() == own.len() {
+            return set;
+        }
         self.number(&members)
     }
+}
+
+/// The members of two ascending lists, ascending, each once.
+fn merged(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let mut members = Vec::with_capacity(a.len() + b.len());
+    let (mut left, mut right) = (a, b);
+    while let ([first, rest @ ..], [other, ..]) = (left, right) {
+        match first.cmp(other) {
+            Ordering::Less => {
+                members.push(*first);
+                left = rest;
+            }
+            Ordering::Equal => right = &right[1..],
+            Ordering::Greater => {
+                members.push(*other);
+                right = &right[1..];
+            }
+        }
+    }
+    members.extend_from_slice(left);
+    members.extend_from_slice(right);
+    members
 }
 
 /// Adds up objects and bytes by set.
@@ -153,6 +177,24 @@ impl Sums {
                 totals[group as usize].objects += sum.objects;
                 totals[group as usize].bytes += sum.bytes;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_merged_in_order() {
+        for (a, b, both) in [
+            (&[][..], &[][..], &[][..]),
+            (&[1, 3], &[], &[1, 3]),
+            (&[], &[2], &[2]),
+            (&[1, 3, 5], &[2, 3, 9], &[1, 2, 3, 5, 9]),
+            (&[1, 2], &[1, 2], &[1, 2]),
+        ] {
+            assert_eq!(merged(a, b), both);
         }
     }
 }
