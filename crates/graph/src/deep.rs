@@ -44,20 +44,25 @@ fn reached<L: Fn(NodeId) -> Option<u32>>(
     let mut reaching = Buffer::filled(components.len(), EMPTY);
     let reaching: &mut [SetId] = &mut reaching;
     let mut sums = Sums::default();
+    let mut labels = Vec::new();
     for members in components.iter().rev() {
+        labels.extend(members.iter().filter_map(|&node| label(node)));
+        let set = sets.with_labels(reaching[components.of(members[0])], &mut labels);
+        labels.clear();
         if sets.overfull() {
-            break;
-        }
-        let mut set = reaching[components.of(members[0])];
-        for label in members.iter().filter_map(|&node| label(node)) {
-            set = sets.with_label(set, label);
+            return sums;
         }
         for &node in members {
             sums.add(set, graph.size(node));
-            if set != EMPTY {
-                for to in graph.referenced(node) {
-                    let target = &mut reaching[components.of(to)];
-                    *target = sets.union(*target, set);
+            if set == EMPTY {
+                continue;
+            }
+            for to in graph.referenced(node) {
+                let target = &mut reaching[components.of(to)];
+                *target = sets.union(*target, set);
+                // Large components can have many large sets below them.
+                if sets.overfull() {
+                    return sums;
                 }
             }
         }

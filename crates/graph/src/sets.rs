@@ -80,6 +80,27 @@ impl<'a> Sets<'a> {
         with
     }
 
+    /// With the groups of several labels, which are sorted on the way. No sets are made in between
+    /// where they are many: each would be larger than the one before.
+    pub fn with_labels(&mut self, set: SetId, labels: &mut Vec<u32>) -> SetId {
+        const FEW: usize = 2;
+        labels.sort_unstable();
+        labels.dedup();
+        if labels.len() <= FEW {
+            return labels
+                .iter()
+                .fold(set, |set, &label| self.with_label(set, label));
+        }
+        let groups = labels
+            .iter()
+            .flat_map(|&label| &self.groups_of_label[label as usize]);
+        let mut groups: Vec<u32> = groups.copied().collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let members = merged(self.members(set), &groups);
+        self.number(&members)
+    }
+
     fn make_with_label(&mut self, set: SetId, label: u32) -> SetId {
         let with = self.make_union(set, |sets| &sets.groups_of_label[label as usize]);
         self.with_label.insert((set, label), with);

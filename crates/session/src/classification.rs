@@ -5,6 +5,9 @@ use anthill_heap::BitSet;
 
 use crate::{Error, Session};
 
+/// Nobody reads more nodes, and every one costs time and memory to measure.
+const MOST_NODES: usize = 1 << 20;
+
 impl Session {
     /// Splits a group by steps, with exact sizes on every node.
     pub fn classify(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
@@ -19,6 +22,12 @@ impl Session {
         let levels = context.levels_of(steps, group)?;
         let mut tree = Tree::new(&graph, group, &levels);
         drop(levels);
+        let nodes = tree.nodes().len();
+        if nodes > MOST_NODES {
+            return Err(Error::Question(format!(
+                "the tree has {nodes} nodes, too many to tell what each retains; take fewer objects or coarser steps"
+            )));
+        }
         tree.measure(&graph, self.progress())?;
         Ok(tree)
     }
