@@ -1,6 +1,6 @@
 //! Classification trees of a session's heap.
 
-use anthill_classify::{Context, Step, Tree};
+use anthill_classify::{Context, Step, Tree, TreeNodeId};
 use anthill_heap::BitSet;
 
 use crate::{Error, Session};
@@ -30,6 +30,13 @@ impl Session {
         }
         tree.measure(&graph, self.progress())?;
         Ok(tree)
+    }
+
+    /// Splits a single node of a tree further; [`Tree::can_be_split`] tells whether it can be.
+    pub fn split(&self, tree: &mut Tree, node: TreeNodeId, steps: &[Step]) -> Result<(), Error> {
+        let objects = tree.objects(self.state(), node);
+        tree.split(node, self.classify(&objects, steps)?);
+        Ok(())
     }
 
     /// The objects of classes that `wanted` accepts by name; unreachable ones only on demand.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anthill_classify::{Definitions, OVERALL, Step};
+use anthill_classify::{Definitions, OVERALL, Step, Tree, TreeNodeId};
 use anthill_session::{check_group, no_node};
 use clap::Args;
 use serde::Serialize;
@@ -26,6 +26,8 @@ Examples:
       Which packages, and which types in them, keep most alive?
   anthill classify app.hprof --class com.acme.Session --by type,pointed-from,type,pointed-from,type
       Which types hold the sessions, and which hold those?
+  anthill classify app.hprof --split 'java.util.HashMap => closest-root'
+      By type, and only the maps by the static fields and threads that lead to them
   anthill classify app.hprof --class java.util.HashMap --by closest-root
       Which static fields and threads lead to the maps?
   anthill classify app.hprof --where 'type == \"byte[]\" && length > 1M' --by pointed-from,type
@@ -57,6 +59,9 @@ pub struct Arguments {
     /// Only the objects of this group; docs/groups.md has the language
     #[arg(long, value_name = "GROUP", conflicts_with_all = ["class", "unreachable"])]
     pub group: Option<String>,
+    /// Split one node further: its keys joined by ` > `, then ` => ` and steps; can be repeated
+    #[arg(long, value_name = "KEYS => STEPS", value_parser = split)]
+    pub split: Vec<Split>,
     /// Show only the node with these keys, joined by ` > `, and what is below it
     #[arg(long, value_name = "KEYS")]
     pub node: Option<String>,
@@ -126,14 +131,22 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         Some(group) => session.group(group, &definitions)?,
         None => source.objects_of(arguments.class.as_deref(), arguments.unreachable)?,
     };
-    let tree = session.classify(&group, &steps)?;
+    let mut tree = session.classify(&group, &steps)?;
     if tree.node(OVERALL).objects == 0 {
         return Err(Failure::NothingFound(arguments.nothing()));
     }
-    let path = arguments.node.as_deref().unwrap_or_default();
-    let top = tree
-        .find(path)
-        .map_err(|(last, rest)| Failure::NothingFound(no_node(&tree, last, rest)))?;
+    for split in &arguments.split {
+        let steps = split.steps(&definitions)?;
+        let node = find(&tree, &split.node)?;
+        if !tree.can_be_split(node) {
+            return Err(Failure::unusable(
+                format!("--split: `{}` is split already", split.node),
+                "Name a node with nothing below it, or put the steps into --by.",
+            ));
+        }
+        session.split(&mut tree, node, &steps)?;
+    }
+    let top = find(&tree, arguments.node.as_deref().unwrap_or_default())?;
     if let Some(name) = &arguments.save {
         let objects = tree.objects(session.state(), top);
         session.keep_group(name, &arguments.expression(), &objects)?;
@@ -161,6 +174,37 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         view.text(&mut out)?;
     }
     Ok(out.flush()?)
+}
+
+fn find(tree: &Tree, path: &str) -> Result<TreeNodeId, Failure> {
+    tree.find(path)
+        .map_err(|(last, rest)| Failure::NothingFound(no_node(tree, last, rest)))
+}
+
+/// A node that is split on its own, and by which steps.
+#[derive(Clone, Debug)]
+pub struct Split {
+    node: String,
+    steps: String,
+}
+
+fn split(text: &str) -> Result<Split, String> {
+    match text.split_once(" => ") {
+        Some((node, steps)) => Ok(Split {
+            node: node.trim().to_owned(),
+            steps: steps.to_owned(),
+        }),
+        None => Err("it needs ` => ` between the keys and the steps, as in \
+                     'java.util.HashMap => pointed-from, type'"
+            .to_owned()),
+    }
+}
+
+impl Split {
+    fn steps(&self, definitions: &Definitions) -> Result<Vec<Step>, Failure> {
+        let steps = definitions.steps(&self.steps);
+        steps.map_err(|mistake| mistaken(&mistake, "--split", &self.steps))
+    }
 }
 
 #[derive(Serialize)]

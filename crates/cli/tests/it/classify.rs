@@ -276,3 +276,37 @@ fn classifiers_are_listed_with_examples() {
             .all(|row| listed.contains(row["name"].as_str().unwrap()))
     );
 }
+
+#[test]
+fn one_node_is_split_on_its_own() {
+    let all = [
+        "classify",
+        DUMP,
+        "--no-index",
+        "--least",
+        "0",
+        "--limit",
+        "0",
+    ];
+    let split = ["--split", "java.util.HashMap => closest-root"];
+    let tree = json(&[&all[..], &split].concat());
+    let maps = child(&tree["tree"], "java.util.HashMap");
+    let statics = child(maps, "static field");
+    // As demo/TRUTH.txt says.
+    let by_id = child(child(statics, "anthill.samples.IdCache"), "idCache");
+    assert_eq!(by_id["retained_objects"], 4002);
+    assert!(child(&tree["tree"], "java.lang.String")["children"].is_null());
+    // What was split can be split again, but not twice at the same place.
+    let again = "java.util.HashMap > static field > anthill.samples.IdCache > idCache => length";
+    let deeper = json(&[&all[..], &split, &["--split", again]].concat());
+    let maps = child(child(&deeper["tree"], "java.util.HashMap"), "static field");
+    let by_id = child(child(maps, "anthill.samples.IdCache"), "idCache");
+    assert_eq!(child(by_id, "-1")["objects"], 1);
+    let twice = run(&[&all[..], &split, &split].concat());
+    assert_eq!(
+        (twice.code, twice.err.contains("is split already")),
+        (2, true),
+        "{}",
+        twice.err
+    );
+}
