@@ -91,9 +91,11 @@ impl Definitions {
         Ok(condition)
     }
 
-    /// The condition that comes next, as a step.
+    /// The condition that comes next, as a step; a parenthesis may end it.
     pub fn condition(&self, parser: &mut Parser) -> Result<Step, Mistake> {
-        self.written(Role::Filter, parser).map(Step::Where)
+        let is_end = |parser: &Parser| is_step_end(parser) || parser.is_symbol(")");
+        self.written_until(is_end, Role::Filter, parser)
+            .map(Step::Where)
     }
 
     fn step(&self, parser: &mut Parser) -> Result<Step, Mistake> {
@@ -156,14 +158,23 @@ impl Definitions {
         Ok(Some(Step::has_role(definition.role, expression)))
     }
 
-    /// The expression or script that comes next.
+    /// The expression or script that comes next, as a step of its own.
     fn written(&self, role: Role, parser: &mut Parser) -> Result<Expression, Mistake> {
+        self.written_until(is_step_end, role, parser)
+    }
+
+    fn written_until(
+        &self,
+        is_end: impl Fn(&Parser) -> bool,
+        role: Role,
+        parser: &mut Parser,
+    ) -> Result<Expression, Mistake> {
         let at = parser.span().start;
         let body = match parser.is_symbol("{") {
             true => Body::Script(parser.block()?),
             false => Body::Expression(parser.expression()?),
         };
-        if !is_step_end(parser) {
+        if !is_end(parser) {
             return Err(parser.unexpected("an operator, `,` or the end"));
         }
         let source = Source::new(STEPS, parser.source());
