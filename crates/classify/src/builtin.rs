@@ -218,6 +218,7 @@ impl<'a> Context<'a> {
             }
             What::AllocationSite => self.allocation_site(),
             What::AllocatingThread => self.allocating_thread(),
+            What::Space => self.space(),
             What::Feature => self.feature(step)?,
             What::PointedFrom
             | What::PointsTo

@@ -48,6 +48,7 @@ pub enum What {
     Field,
     AllocationSite,
     AllocatingThread,
+    Space,
     Feature,
     PointedFrom,
     PointsTo,
@@ -117,7 +118,7 @@ const fn transformer(
 
 use Cardinality::{Hierarchy, Many, One};
 
-pub const CATALOG: [Entry; 28] = [
+pub const CATALOG: [Entry; 29] = [
     classifier(
         What::Type,
         "type",
@@ -296,6 +297,14 @@ pub const CATALOG: [Entry; 28] = [
         "text",
         "the thread that allocated it, if the dump says so",
         "http-nio-8080-exec-1",
+    ),
+    classifier(
+        What::Space,
+        "space",
+        One,
+        "text",
+        "the heap space it is in, if the dump says so: those of Android do",
+        "zygote",
     ),
     Entry {
         argument: Some("FILE"),

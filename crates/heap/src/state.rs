@@ -17,6 +17,8 @@ pub struct Tables {
     pub traces: Vec<StackTrace>,
     /// Objects whose allocation stack trace is known: number and index into `traces`, ascending.
     pub allocations: Vec<(ObjectId, u32)>,
+    /// Where in the source heap spaces begin, ascending, with their names.
+    pub spaces: Vec<(u64, String)>,
     /// The JVM's own sizes.
     pub sizes: Option<Sizes>,
     /// Which object layout the sizes follow, in words.

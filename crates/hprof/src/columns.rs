@@ -157,7 +157,7 @@ impl SecondPass<'_> {
                 | Sub::ObjectArray { id, .. }
                 | Sub::PrimitiveArray { id, .. }
                 | Sub::Class { id } => id,
-                Sub::Root { .. } | Sub::Other => 0,
+                Sub::Root { .. } | Sub::Space { .. } => 0,
             };
             // Ids of the first pass are all there; only those without an address are not.
             let number = if id == 0 { None } else { finder.find(id) };
@@ -299,7 +299,7 @@ impl SecondPass<'_> {
                     0,
                 )
             }
-            Sub::Root { .. } | Sub::Other => return,
+            Sub::Root { .. } | Sub::Space { .. } => return,
         };
         part.dangling += dangling;
         if !self.sources.traces.is_empty() && self.sources.traces.contains_key(&trace) {

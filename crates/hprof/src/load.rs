@@ -56,6 +56,7 @@ fn load_with<const ID: usize>(
         addresses,
         class_dumps,
         roots,
+        mut spaces,
         without_address,
         missing,
     } = survey;
@@ -120,6 +121,12 @@ fn load_with<const ID: usize>(
     summarise_many(&mut tables.missing);
     tables.missing.extend(table.missing());
     add_stacks(&mut tables, bytes, section);
+    // Damaged segments were read last.
+    spaces.sort_unstable();
+    tables.spaces = spaces
+        .into_iter()
+        .filter_map(|(position, name)| Some((position as u64, section.string(bytes, name)?)))
+        .collect();
     let lost_roots = add_roots(&mut tables, section, &roots, &map);
     tables.dangling = loaded.dangling + lost_roots;
     if tables.dangling > 0 && !tables.missing.is_empty() {

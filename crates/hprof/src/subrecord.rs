@@ -36,8 +36,10 @@ pub enum Sub {
         element: FieldType,
         length: u32,
     },
-    /// Something without meaning for the heap state, like Android's heap names.
-    Other,
+    /// The objects after it are in the heap space of this name.
+    Space {
+        name: u64,
+    },
 }
 
 /// Parses the sub-record at `position` and tells where the next begins. `None` if the tag is
@@ -189,8 +191,8 @@ fn parse_rare(bytes: &[u8], position: usize, id_size: usize) -> Option<(Sub, usi
             Sub::Class { id: class.id }
         }
         0xfe => {
-            reader.skip(4 + id_size)?;
-            Sub::Other
+            reader.u4()?;
+            Sub::Space { name: reader.id()? }
         }
         0xc3 => {
             let (id, trace, length) = (reader.id()?, reader.u4()?, reader.u4()?);

@@ -34,6 +34,8 @@ pub struct Survey {
     /// Where class dumps are.
     pub class_dumps: Vec<usize>,
     pub roots: Vec<RawRoot>,
+    /// Where heap spaces begin, with the ids of their names.
+    pub spaces: Vec<(usize, u64)>,
     /// Objects that claim the address 0.
     pub without_address: u64,
     pub missing: Vec<Missing>,
@@ -109,6 +111,7 @@ impl Survey {
         self.addresses.extend_from_slice(&part.addresses);
         self.class_dumps.extend(part.class_dumps);
         self.roots.extend(part.roots);
+        self.spaces.extend(part.spaces);
         self.without_address += part.without_address;
         self.missing.extend(part.missing);
     }
@@ -121,6 +124,7 @@ struct Part {
     addresses: Vec<u64>,
     class_dumps: Vec<usize>,
     roots: Vec<RawRoot>,
+    spaces: Vec<(usize, u64)>,
     without_address: u64,
     missing: Vec<Missing>,
     /// How many addresses belong to finished spans.
@@ -220,7 +224,7 @@ impl Part {
                     trace,
                 });
             }
-            Sub::Other => return,
+            Sub::Space { name } => return self.spaces.push((position, name)),
         };
         if id == 0 {
             self.without_address += 1;

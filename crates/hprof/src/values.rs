@@ -123,6 +123,7 @@ impl Records {
             next: ObjectId::MAX,
             end: 0,
             found: None,
+            found_at: 0,
             strings: None,
         }
     }
@@ -300,6 +301,8 @@ pub struct Cursor<'r> {
     end: ObjectId,
     /// The object found last.
     found: Option<(ObjectId, Place)>,
+    /// Where its record begins.
+    found_at: usize,
     /// Of the class whose text was asked for last, if it is that of strings.
     strings: Option<(ClassId, Option<StringFields>)>,
 }
@@ -344,6 +347,14 @@ impl Cursor<'_> {
         }
     }
 
+    /// The name of the heap space an object is in.
+    pub fn space<'s>(&mut self, state: &'s HeapState, object: ObjectId) -> Option<&'s str> {
+        self.place(state, object)?;
+        let spaces = &state.tables.spaces;
+        let after = spaces.partition_point(|&(start, _)| start <= self.found_at as u64);
+        after.checked_sub(1).map(|space| spaces[space].1.as_str())
+    }
+
     fn seek<const ID: usize>(&mut self, state: &HeapState, object: ObjectId) -> Option<Place> {
         if object < self.next || object >= self.end {
             self.jump(object)?;
@@ -351,6 +362,7 @@ impl Cursor<'_> {
         loop {
             let (sub, end) = parse::<ID>(self.bytes, self.position)?;
             let found = place_of(self.bytes, self.position, sub, end);
+            self.found_at = self.position;
             self.position = end;
             let Some((id, place)) = found.filter(|(id, _)| *id != 0) else {
                 continue;
@@ -532,7 +544,7 @@ fn place_of(bytes: &[u8], position: usize, sub: Sub, end: usize) -> Option<(u64,
             let start = position + 1;
             Some((id, Place::Class { start }))
         }
-        Sub::Root { .. } | Sub::Other => None,
+        Sub::Root { .. } | Sub::Space { .. } => None,
     }
 }
 

@@ -1,4 +1,5 @@
-//! Classifiers by where and by whom an object was allocated, in dumps that tell.
+//! Classifiers by where and by whom an object was allocated, and the space it is in, in dumps that
+//! tell.
 
 use anthill_heap::{Frame, ObjectId};
 use rustc_hash::FxHashMap;
@@ -30,6 +31,19 @@ impl Context<'_> {
                 None if serial == 0 => values.one(UNKNOWN),
                 None => values.one(&format!("thread {serial}")),
             }
+        })
+    }
+
+    /// The heap space of each object, in dumps that have several.
+    pub(super) fn space(&self) -> Classified {
+        let state = self.state();
+        if state.tables.spaces.is_empty() {
+            return self.by_class(|values, _| values.one(UNKNOWN));
+        }
+        let mut cursor = self.records.cursor();
+        self.by_object(|values, object| {
+            let space = cursor.space(state, object);
+            values.one(space.unwrap_or(UNKNOWN))
         })
     }
 

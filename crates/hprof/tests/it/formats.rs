@@ -96,13 +96,9 @@ fn format_1_0_writes_signature_characters() {
 fn androids_own_records() {
     let mut writer = Writer::new("JAVA PROFILE 1.0.3", 4);
     classes(&mut writer);
-    let heap_name = writer.string("app");
-    let body = writer
-        .body()
-        .u1(0xfe)
-        .u4(65)
-        .id(heap_name)
-        .class(0x100, 0, &[], &[]);
+    let [image, app] = ["image", "app"].map(|space| writer.string(space));
+    let body = writer.body().u1(0xfe).u4(73).id(image);
+    let body = body.class(0x100, 0, &[], &[]).u1(0xfe).u4(65).id(app);
     let body = body
         .instance(0x1000, 0x100, &[])
         .u1(0xc3)
@@ -129,6 +125,15 @@ fn androids_own_records() {
     );
     let array = dump.state.addresses.find(0x1010).unwrap();
     assert_eq!(dump.state.array_length(array), Some(1000));
+    for (address, space) in [(0x1010, "app"), (0x100, "image"), (0x1000, "app")] {
+        let object = dump.state.addresses.find(address).unwrap();
+        let mut cursor = dump.records.cursor();
+        assert_eq!(
+            cursor.space(&dump.state, object),
+            Some(space),
+            "{address:#x}"
+        );
+    }
     assert_eq!(
         dump.records.elements(&dump.state, array, 0..10),
         [],
