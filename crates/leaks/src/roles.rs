@@ -3,8 +3,19 @@
 use anthill_graph::{Dominators, NodeId};
 use anthill_heap::{ClassId, ClassKind, HeapState};
 
-/// Packages whose classes are the JVM's own.
-const PLATFORM: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
+/// Packages whose classes come with the JVM, or with Android.
+const PLATFORM: [&str; 10] = [
+    "java.",
+    "javax.",
+    "jdk.",
+    "sun.",
+    "com.sun.",
+    "android.",
+    "com.android.",
+    "dalvik.",
+    "libcore.",
+    "org.apache.harmony.",
+];
 
 /// What classes are, decided once.
 pub struct Roles<'a> {

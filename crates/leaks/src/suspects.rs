@@ -84,7 +84,7 @@ pub struct Suspect {
 }
 
 pub struct Suspects {
-    /// Those that retain most first.
+    /// Those that retain most first, but classes of the JVM itself last.
     pub suspects: Vec<Suspect>,
     /// Objects that retain much because the suspects are below them, outermost first.
     pub context: Vec<NodeId>,
@@ -154,6 +154,7 @@ impl Finder<'_> {
                 _ => Vec::new(),
             };
             let retained_below: u64 = below.iter().map(|&node| self.retained(node)).sum();
+            let accumulates = !self.roles.is_context(found.at) && self.are_alike(&below);
             places.push(Place {
                 at: found.at,
                 loader: found
@@ -161,11 +162,30 @@ impl Finder<'_> {
                     .iter()
                     .copied()
                     .rfind(|&node| self.roles.is_loader(node) && !self.roles.is_own_loader(node)),
-                explained: self.explains(retained_below, found.at),
+                explained: !accumulates && self.explains(retained_below, found.at),
             });
-            starts.extend(below.iter().rev());
+            if !accumulates {
+                starts.extend(below.iter().rev());
+            }
         }
         places
+    }
+
+    /// Whether most of what these objects retain is retained by several of one class: then what holds
+    /// them is the place where memory accumulates.
+    fn are_alike(&self, nodes: &[NodeId]) -> bool {
+        let state = self.input.graph.state;
+        let class = |node: NodeId| (node < state.len()).then(|| state.class_id(node));
+        let retained =
+            |nodes: &[NodeId]| -> u64 { nodes.iter().map(|&node| self.retained(node)).sum() };
+        nodes.iter().any(|&one| {
+            let same: Vec<NodeId> = nodes
+                .iter()
+                .copied()
+                .filter(|&other| class(other) == class(one))
+                .collect();
+            same.len() > 1 && retained(&same) * 2 > retained(nodes)
+        })
     }
 
     /// The nearest large objects below a node that do not belong to the structure it is part of, such
@@ -243,7 +263,13 @@ impl Finder<'_> {
         });
         single.truncate(self.thresholds.most);
         suspects.extend(single);
-        suspects.sort_by_key(|suspect| std::cmp::Reverse(suspect.retained));
+        // That there are many strings names no culprit.
+        let is_everywhere = |suspect: &Suspect| match suspect.subject {
+            Subject::Class(class) => self.roles.is_platform_class(class),
+            _ => false,
+        };
+        suspects
+            .sort_by_key(|suspect| (is_everywhere(suspect), std::cmp::Reverse(suspect.retained)));
         Ok(Suspects {
             suspects,
             context: context.iter().map(|place| place.at).collect(),
