@@ -105,17 +105,7 @@ fn instance(state: &HeapState, class: u32) -> Content {
 fn statics(class: &Class) -> Content {
     let mut content = Content::default();
     for field in &class.statics {
-        content.add(match field.value {
-            Value::Object(_) => FieldType::Object,
-            Value::Boolean(_) => FieldType::Boolean,
-            Value::Char(_) => FieldType::Char,
-            Value::Float(_) => FieldType::Float,
-            Value::Double(_) => FieldType::Double,
-            Value::Byte(_) => FieldType::Byte,
-            Value::Short(_) => FieldType::Short,
-            Value::Int(_) => FieldType::Int,
-            Value::Long(_) => FieldType::Long,
-        });
+        content.add(field.value.field_type());
         content.nulls += u64::from(field.value == Value::Object(0));
     }
     content

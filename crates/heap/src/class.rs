@@ -80,6 +80,22 @@ pub enum Value {
     Long(i64),
 }
 
+impl Value {
+    pub fn field_type(self) -> FieldType {
+        match self {
+            Value::Object(_) => FieldType::Object,
+            Value::Boolean(_) => FieldType::Boolean,
+            Value::Char(_) => FieldType::Char,
+            Value::Float(_) => FieldType::Float,
+            Value::Double(_) => FieldType::Double,
+            Value::Byte(_) => FieldType::Byte,
+            Value::Short(_) => FieldType::Short,
+            Value::Int(_) => FieldType::Int,
+            Value::Long(_) => FieldType::Long,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StaticField {
     pub name: String,

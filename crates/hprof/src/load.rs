@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anthill_heap::{
     AddressMap, ArrayLayout, ClassId, ClassKind, FieldType, HeapColumns, HeapState, Missing,
-    MissingKind, ObjectId, Progress, Root, RootOrigin, Sizes, StackTrace, Tables, Thread, Value,
+    MissingKind, ObjectId, Progress, Root, RootOrigin, Sizes, StackTrace, Tables, Thread,
 };
 use rustc_hash::FxHashMap;
 
@@ -369,7 +369,7 @@ fn derive_sizes(
             class
                 .statics
                 .iter()
-                .map(|f| (f.name.as_str(), type_of(f.value)))
+                .map(|f| (f.name.as_str(), f.value.field_type()))
                 .collect()
         })
         .collect();
@@ -398,20 +398,6 @@ fn derive_sizes(
         classes: &shapes,
         arrays: &arrays,
     })
-}
-
-pub fn type_of(value: Value) -> FieldType {
-    match value {
-        Value::Object(_) => FieldType::Object,
-        Value::Boolean(_) => FieldType::Boolean,
-        Value::Char(_) => FieldType::Char,
-        Value::Float(_) => FieldType::Float,
-        Value::Double(_) => FieldType::Double,
-        Value::Byte(_) => FieldType::Byte,
-        Value::Short(_) => FieldType::Short,
-        Value::Int(_) => FieldType::Int,
-        Value::Long(_) => FieldType::Long,
-    }
 }
 
 fn settle_sizes(

@@ -5,8 +5,6 @@
 
 use anthill_heap::{ArrayLayout, Class, ClassKind, FieldType, Sizes};
 
-use crate::load::type_of;
-
 pub fn mat_sizes(classes: &[Class], id_size: u32, reference_size: u32, alignment: u32) -> Sizes {
     let header = id_size + reference_size;
     let fields = |class: &Class| {
@@ -29,7 +27,7 @@ pub fn mat_sizes(classes: &[Class], id_size: u32, reference_size: u32, alignment
         let statics = class
             .statics
             .iter()
-            .map(|field| type_of(field.value).size(reference_size))
+            .map(|field| field.value.field_type().size(reference_size))
             .sum::<u32>();
         statics.next_multiple_of(alignment)
     };
