@@ -7,9 +7,9 @@ use anthill_leaks::Subject;
 use rustc_hash::FxHashSet;
 
 use crate::Session;
-use crate::labels::edge_kind;
+use crate::labels::{edge_kind, quoted};
 use crate::report::Content;
-use crate::ways::Way;
+use crate::ways::{PathStep, Way};
 
 /// Objects of a class that are looked at.
 const SAMPLE: usize = 256;
@@ -19,6 +19,11 @@ const NEARBY: usize = 2_000;
 const ELEMENTS: u32 = 1 << 22;
 /// A queue of fewer references is no backlog.
 const BACKLOG: i64 = 1_000;
+/// Characters of a folder's name that are shown.
+const FOLDER: usize = 200;
+
+const THREAD_LOCAL_ENTRY: &str = "java.lang.ThreadLocal$ThreadLocalMap$Entry";
+const SHUTDOWN_HOOKS: &str = "static field java.lang.ApplicationShutdownHooks.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PatternKind {
@@ -47,6 +52,11 @@ pub struct Pattern {
     pub kind: PatternKind,
     /// What was seen, in a sentence.
     pub evidence: String,
+}
+
+/// Whether a component whose loader is in this state (of Tomcat's `LifecycleState`) has ended.
+pub(crate) fn is_stopped(state: &str) -> bool {
+    ["STOPPING", "STOPPED", "DESTROYING", "DESTROYED", "FAILED"].contains(&state)
 }
 
 fn pattern(kind: PatternKind, evidence: String) -> Option<Pattern> {
@@ -94,54 +104,66 @@ impl Scene<'_> {
             return None;
         };
         let state = self.session.loader_state(loader);
+        if state.as_deref().is_some_and(|state| !is_stopped(state)) {
+            // A component that runs needs its loader.
+            return None;
+        }
         let (_, way) = self.ways.first()?;
         let holder = self.outside_holder(way);
         let holder = holder.unwrap_or_else(|| way.short.clone());
+        let folder = self.session.application_folder(loader);
+        let of = folder.map_or(String::new(), |folder| {
+            format!(" of {}", quoted(&folder, FOLDER))
+        });
         let evidence = match state {
-            Some(state) => format!("The loader is {state}, but still held through {holder}."),
-            None => format!("The loader is held through {holder}."),
+            Some(state) => format!("The loader{of} is {state}, but still held through {holder}."),
+            None => format!("The loader{of} is held through {holder}."),
         };
         pattern(PatternKind::LeakedLoader, evidence)
     }
 
-    /// What kind of thing outside of a component its loader is reached through.
+    /// What kind of thing outside of a component its loader is reached through, if there is a word
+    /// for it. A shortest path leaves no class of the component by a static field, since every class
+    /// leads to the loader directly: a static field on the path is one of somebody else.
     fn outside_holder(&self, way: &Way) -> Option<String> {
-        let step = |words: &[&str]| {
-            let mut steps = way.steps.iter();
-            steps.find(|step| {
-                let class = self.class_name(step.node);
-                words.iter().any(|word| class.contains(word))
-            })
-        };
         let label = |node: NodeId| self.session.label(node).to_string();
-        if let Some(step) = step(&["ThreadLocal$ThreadLocalMap$Entry"]) {
-            return Some(format!("a thread-local value ({})", label(step.node)));
+        let position = |class: &str| {
+            let mut steps = way.steps.iter();
+            steps.position(|step| self.class_name(step.node) == class)
+        };
+        let held_by = |at: usize| way.steps.get(at + 1).map(|step| label(step.node));
+        let is_thread = |step: &&PathStep| self.session.is_thread(step.node);
+        if let Some(at) = position(THREAD_LOCAL_ENTRY) {
+            let thread = way.steps[..at].iter().rfind(is_thread);
+            let of = thread.map_or(String::new(), |thread| {
+                format!(" of {}", label(thread.node))
+            });
+            return Some(format!("a thread-local value{of}: {}", held_by(at)?));
         }
-        if let Some(step) = step(&["java.sql.DriverInfo"]) {
-            return Some(format!(
-                "a JDBC driver that is still registered ({})",
-                label(step.node)
-            ));
+        if let Some(at) = position("java.sql.DriverInfo") {
+            let driver = held_by(at)?;
+            return Some(format!("a JDBC driver that is still registered ({driver})"));
         }
-        if step(&["ApplicationShutdownHooks"]).is_some() {
-            return Some("a shutdown hook".to_owned());
+        if way.short.starts_with(SHUTDOWN_HOOKS) {
+            let hook = way.steps.iter().rfind(is_thread)?;
+            return Some(format!("a shutdown hook ({})", label(hook.node)));
         }
-        let thread = way
-            .steps
-            .iter()
-            .find(|step| self.session.is_thread(step.node));
+        if way.short.starts_with("static field") {
+            return None;
+        }
+        let thread = way.steps.first().filter(is_thread);
         thread.map(|step| format!("a running thread ({})", label(step.node)))
     }
 
     fn thread_locals(&self) -> Option<Pattern> {
-        const ENTRY: &str = "java.lang.ThreadLocal$ThreadLocalMap$Entry";
         let owners: Vec<NodeId> = match self.subject {
             &Subject::Class(class) => self.session.objects_of_class(class).take(SAMPLE).collect(),
             _ => self.ways.iter().map(|&(owner, _)| owner).collect(),
         };
         let through_entry = |&owner: &NodeId| {
             let path = self.paths.to(owner).unwrap_or_default();
-            path.iter().any(|&node| self.class_name(node) == ENTRY)
+            path.iter()
+                .any(|&node| self.class_name(node) == THREAD_LOCAL_ENTRY)
         };
         let held = owners.iter().filter(|owner| through_entry(owner)).count();
         let thread = self.ways.iter().flat_map(|(_, way)| &way.steps);
@@ -149,14 +171,14 @@ impl Scene<'_> {
             .map(|step| step.node)
             .find(|&node| self.session.is_thread(node));
         let thread = thread.map_or(String::new(), |thread| {
-            format!(", for example of {}", self.session.label(thread))
+            format!(" of {}", self.session.label(thread))
         });
         if held * 2 <= owners.len() {
             return None;
         }
         let evidence = match owners.len() {
-            1 => format!("It is a thread-local value{thread}."),
-            all => format!("{held} of {all} are thread-local values{thread}."),
+            1 => format!("It is held by a thread-local value{thread}."),
+            all => format!("{held} of {all} are thread-local values, for example{thread}."),
         };
         pattern(PatternKind::ThreadLocalValue, evidence)
     }
@@ -366,6 +388,21 @@ impl Session {
         let value = records.field_object(state, loader, "state")?;
         let name = records.field_object(state, value, "name")?;
         records.text(state, name, 40)
+    }
+
+    /// The folder that a class loader of Tomcat loads from: which web application it is of.
+    fn application_folder(&self, loader: NodeId) -> Option<String> {
+        let (state, records) = (self.state(), self.records());
+        let list = records.field_object(state, loader, "localRepositories")?;
+        let array = records.field_object(state, list, "elementData")?;
+        let Some(&Value::Object(address)) = records.elements(state, array, 0..1).first() else {
+            return None;
+        };
+        let url = state.addresses.find(address)?;
+        let path = records.field_object(state, url, "path")?;
+        let path = records.text(state, path, FOLDER)?;
+        let (folder, _) = path.split_once("/WEB-INF/")?;
+        Some(folder.to_owned())
     }
 
     /// Patterns that no suspect is needed for.

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::diff::stable_name;
 use crate::labels::edge_kind;
-use crate::patterns::{Pattern, Scene};
+use crate::patterns::{Pattern, Scene, is_stopped};
 use crate::ways::Way;
 use crate::{Error, RootsByObject, Session};
 
@@ -93,9 +93,7 @@ impl Session {
         let dominators = &analysis.dominators;
         let is_stopped = |&loader: &NodeId| {
             let state = self.loader_state(loader);
-            let stopped = ["STOPPING", "STOPPED", "DESTROYING", "DESTROYED", "FAILED"];
-            dominators.is_reachable(loader)
-                && state.is_some_and(|state| stopped.contains(&state.as_str()))
+            dominators.is_reachable(loader) && state.is_some_and(|state| is_stopped(&state))
         };
         let loaders = analysis.groups().loaders.iter().copied().flatten();
         let mut stopped: Vec<NodeId> = loaders.filter(is_stopped).collect();

@@ -62,27 +62,25 @@ impl Session {
         }
     }
 
-    /// From the last class object on, or from the root if there is none.
+    /// From the last static field on, or from the root if there is none.
     fn short(&self, graph: &Graph, roots: &RootsByObject, path: &[NodeId]) -> String {
         const SHOWN: usize = 6;
-        let class = |&node: &NodeId| {
-            let mirrored = (node < self.state().len()).then(|| self.state().mirrored(node));
-            let class = mirrored.flatten()?;
-            Some(self.state().classes()[class as usize].name.as_str())
-        };
         let last = path.len() - 1;
-        let start = (0..last).rev().find(|&index| class(&path[index]).is_some());
         let name = |index: usize| {
             let via = self.via(graph, path[index - 1], path[index]);
             via.unwrap_or_default()
         };
-        let (mut short, from) = match start {
-            Some(index) => {
-                let class = class(&path[index]).unwrap_or_default();
-                let field = name(index + 1);
-                let field = field.strip_prefix("static ").unwrap_or(&field);
-                (format!("static field {class}.{field}"), index + 2)
-            }
+        // A class object also leads to its class loader and superclass.
+        let static_field = |index: usize| {
+            let node = path[index];
+            let class = (node < self.state().len()).then(|| self.state().mirrored(node));
+            let class = &self.state().classes()[class.flatten()? as usize].name;
+            let edge = name(index + 1);
+            let field = edge.strip_prefix("static ")?;
+            Some((format!("static field {class}.{field}"), index + 2))
+        };
+        let (mut short, from) = match (0..last).rev().find_map(static_field) {
+            Some(start) => start,
             None => match self.static_field(path[last]) {
                 // It says more than the local variable that happens to hold the object too.
                 Some(field) => return field,

@@ -1,13 +1,15 @@
 //! Real JVMs for tests: finds the JDKs on this machine, runs the sample programs of `java/samples`
-//! on them, asks the JVM for its own class histogram and heap dumps, and unpacks stored dumps.
+//! and `java/tomcat` on them, asks the JVM for its own class histogram and heap dumps, and unpacks stored dumps.
 //!
 //! For tests only, so what cannot be done panics with the reason. Knows nothing about Anthill's own
 //! crates: what it returns is the outside truth they are compared with.
 
 pub mod histogram;
+mod javac;
 mod jdk;
 mod process;
 mod sample;
+mod tomcat;
 mod unpack;
 
 use std::io::Write;

@@ -1,20 +1,18 @@
 //! A sample program of `java/samples`, compiled once and running on a JVM of choice.
 
 use std::collections::BTreeMap;
-use std::collections::hash_map::DefaultHasher;
 use std::fs;
-use std::hash::{Hash, Hasher};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{self as std_process, Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{Histogram, Jdk, histogram, process, repository, target};
+use crate::javac::{compile, joined};
+use crate::{Histogram, Jdk, histogram, repository};
 
-const COMPILE_TIMEOUT: Duration = Duration::from_secs(300);
 const READY_TIMEOUT: Duration = Duration::from_secs(300);
 const JCMD_TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -50,11 +48,21 @@ impl Sample {
     /// # Panics
     /// When it cannot be compiled or started, or is not ready in time; the message has its output.
     pub fn start(jdk: &Jdk, name: &str, arguments: &[&str], jvm_flags: &[&str]) -> Sample {
+        Sample::start_with(jdk, &[classes().to_owned()], name, arguments, jvm_flags)
+    }
+
+    pub(crate) fn start_with(
+        jdk: &Jdk,
+        class_path: &[PathBuf],
+        name: &str,
+        arguments: &[&str],
+        jvm_flags: &[&str],
+    ) -> Sample {
         let mut process = jdk
             .command("java")
             .args(jvm_flags)
             .arg("-cp")
-            .arg(classes())
+            .arg(joined(class_path))
             .arg(format!("anthill.samples.{name}"))
             .args(arguments)
             .stdin(Stdio::piped())
@@ -224,56 +232,10 @@ fn forward<R: Read + Send + 'static>(
     });
 }
 
-/// The folder of the compiled samples, made when needed. Its name is a hash of the sources and a
-/// complete folder appears in one step, so that test processes never see a half-made or stale one.
-fn classes() -> &'static Path {
+/// The folder of the compiled samples.
+pub(crate) fn classes() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
-    CLASSES.get_or_init(|| compile().unwrap_or_else(|why| panic!("cannot compile samples: {why}")))
-}
-
-fn compile() -> Result<PathBuf, String> {
-    let sources = sources()?;
-    let mut hasher = DefaultHasher::new();
-    for source in &sources {
-        let text = fs::read(source).map_err(|e| format!("{}: {e}", source.display()))?;
-        (source.file_name(), text).hash(&mut hasher);
-    }
-    let folder = target().join("samples");
-    let complete = folder.join(format!("{:016x}", hasher.finish()));
-    if complete.is_dir() {
-        return Ok(complete);
-    }
-
-    let jdk = Jdk::installed().ok_or("no JDK with javac")?;
-    let partial = complete.with_extension(format!("{}.partial", std_process::id()));
-    fs::create_dir_all(&partial).map_err(|e| format!("{}: {e}", partial.display()))?;
-    let mut javac = jdk.command("javac");
-    javac
-        .args(["-encoding", "UTF-8", "--release", "11"])
-        .args(["-Xlint:all", "-Xlint:-options", "-Werror", "-d"])
-        .arg(&partial)
-        .args(&sources);
-    process::run_successfully(&mut javac, COMPILE_TIMEOUT)?;
-    if let Err(e) = fs::rename(&partial, &complete) {
-        // Another process may have been first.
-        let _ = fs::remove_dir_all(&partial);
-        if !complete.is_dir() {
-            return Err(format!("{}: {e}", complete.display()));
-        }
-    }
-    Ok(complete)
-}
-
-fn sources() -> Result<Vec<PathBuf>, String> {
-    let folder = repository().join("java/samples/anthill/samples");
-    let entries = fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut sources: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "java"))
-        .collect();
-    sources.sort();
-    Ok(sources)
+    CLASSES.get_or_init(|| compile(&repository().join("java/samples/anthill/samples"), &[]))
 }
 
 #[cfg(test)]

@@ -30,25 +30,54 @@ pub enum Redaction {
 }
 
 impl Redaction {
-    /// Names that are the program's own become numbers, equal ones the same.
+    /// What was read from strings, always in quotes, is left out; names that are the program's own
+    /// become numbers, equal ones the same.
     pub fn hide(self, text: &str) -> String {
-        if self != Redaction::Names {
-            return text.to_owned();
-        }
-        let word = |word: &str| {
-            let platform = ["java.", "javax.", "jdk.", "sun."];
-            let is_name = word.contains(['.', '$']) && word.starts_with(char::is_alphabetic);
-            if is_name && !platform.iter().any(|package| word.starts_with(package)) {
-                let hash = word.bytes().fold(0xcbf2_9ce4u32, |hash, byte| {
-                    (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-                });
-                format!("name-{:04x}", hash >> 16)
-            } else {
-                word.to_owned()
+        match self {
+            Redaction::None => text.to_owned(),
+            Redaction::Contents => without_quoted(text),
+            Redaction::Names => {
+                let text = without_quoted(text);
+                text.split(' ').map(hidden).collect::<Vec<_>>().join(" ")
             }
-        };
-        text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+        }
     }
+}
+
+/// `(com.acme.Order,` becomes `(name-1a2b,`.
+fn hidden(word: &str) -> String {
+    let inner = word.trim_start_matches(|c: char| !c.is_alphabetic());
+    let name = match inner.contains('(') {
+        true => inner,
+        false => inner.trim_end_matches(['.', ',', ':', ')']),
+    };
+    let platform = ["java.", "javax.", "jdk.", "sun."];
+    if !name.contains(['.', '$']) || platform.iter().any(|package| name.starts_with(package)) {
+        return word.to_owned();
+    }
+    let hash = name.bytes().fold(0xcbf2_9ce4u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    let before = &word[..word.len() - inner.len()];
+    format!("{before}name-{:04x}{}", hash >> 16, &inner[name.len()..])
+}
+
+/// `thread "main" → x` becomes `thread → x`.
+fn without_quoted(text: &str) -> String {
+    let mut left = String::new();
+    let (mut within, mut escaped) = (false, false);
+    for char in text.chars() {
+        if char == '"' && !escaped {
+            if !within && left.ends_with(' ') {
+                left.pop();
+            }
+            within = !within;
+        } else if !within {
+            left.push(char);
+        }
+        escaped = within && char == '\\' && !escaped;
+    }
+    left
 }
 
 #[derive(Serialize)]
@@ -555,5 +584,23 @@ fn list(words: &[&str]) -> String {
         [] => String::new(),
         [word] => (*word).to_owned(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Redaction;
+
+    #[test]
+    fn redaction_leaves_out_what_is_quoted_and_replaces_names_within_a_sentence() {
+        let said = "held by thread \"a \\\" b\" (com.acme.Order @ 0x10, a java.util.List).";
+        assert_eq!(Redaction::None.hide(said), said);
+        let contents = "held by thread (com.acme.Order @ 0x10, a java.util.List).";
+        assert_eq!(Redaction::Contents.hide(said), contents);
+        let names = Redaction::Names.hide(said);
+        let number = Redaction::Names.hide("com.acme.Order");
+        assert!(number.starts_with("name-"), "{number}");
+        assert_eq!(names, contents.replace("com.acme.Order", &number));
+        assert_eq!(Redaction::Names.hide("com.acme.Order."), number + ".");
     }
 }

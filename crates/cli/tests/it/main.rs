@@ -12,4 +12,5 @@ mod multi_cache;
 mod program;
 mod report;
 mod shapes;
+mod tomcat;
 mod waste;

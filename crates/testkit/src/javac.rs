@@ -1,0 +1,78 @@
+//! Java sources, compiled once by the installed JDK.
+
+use std::collections::hash_map::DefaultHasher;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process as std_process;
+use std::time::Duration;
+
+use crate::{Jdk, process, target};
+
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Compiles the sources in a folder and returns the folder of the classes.
+///
+/// # Panics
+/// When they cannot be compiled; the message has the compiler's output.
+pub fn compile(sources: &Path, class_path: &[PathBuf]) -> PathBuf {
+    try_compile(sources, class_path)
+        .unwrap_or_else(|why| panic!("cannot compile {}: {why}", sources.display()))
+}
+
+/// Several folders and archives as one class path.
+pub fn joined(class_path: &[PathBuf]) -> OsString {
+    env::join_paths(class_path).unwrap_or_else(|e| panic!("odd class path: {e}"))
+}
+
+/// The folder's name is a hash of the sources and what they are compiled with, and a complete folder
+/// appears in one step, so that test processes never see a half-made or stale one.
+fn try_compile(folder: &Path, class_path: &[PathBuf]) -> Result<PathBuf, String> {
+    let sources = sources(folder)?;
+    let mut hasher = DefaultHasher::new();
+    class_path.hash(&mut hasher);
+    for source in &sources {
+        let text = fs::read(source).map_err(|e| format!("{}: {e}", source.display()))?;
+        (source.file_name(), text).hash(&mut hasher);
+    }
+    let complete = target()
+        .join("samples")
+        .join(format!("{:016x}", hasher.finish()));
+    if complete.is_dir() {
+        return Ok(complete);
+    }
+
+    let jdk = Jdk::installed().ok_or("no JDK with javac")?;
+    let partial = complete.with_extension(format!("{}.partial", std_process::id()));
+    fs::create_dir_all(&partial).map_err(|e| format!("{}: {e}", partial.display()))?;
+    let mut javac = jdk.command("javac");
+    javac
+        .args(["-encoding", "UTF-8", "--release", "11"])
+        .args(["-Xlint:all", "-Xlint:-options", "-Werror", "-cp"])
+        .arg(joined(class_path))
+        .arg("-d")
+        .arg(&partial)
+        .args(&sources);
+    process::run_successfully(&mut javac, TIMEOUT)?;
+    if let Err(e) = fs::rename(&partial, &complete) {
+        // Another process may have been first.
+        let _ = fs::remove_dir_all(&partial);
+        if !complete.is_dir() {
+            return Err(format!("{}: {e}", complete.display()));
+        }
+    }
+    Ok(complete)
+}
+
+fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut sources: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "java"))
+        .collect();
+    sources.sort();
+    Ok(sources)
+}
