@@ -4,9 +4,11 @@
 mod document;
 pub mod html;
 pub mod markdown;
+mod redaction;
 pub mod text;
 mod treemap;
 mod waste;
 
-pub use document::{Document, Redaction, SuspectText};
+pub use document::{Document, SuspectText};
+pub use redaction::{Redaction, Redactor};
 pub use waste::Waste;

@@ -45,8 +45,9 @@ pub fn fronts_of(
     let mut found: Vec<Owners> = Vec::new();
     for front in &fronts {
         let owners = Owners::of_front(graph, dominators, &roles, front, group);
-        // Several fronts within one structure are the same to a person.
-        if found.last().is_none_or(|last| last.owners != owners.owners) {
+        // Fronts within one structure may be the same, or one more, to a person.
+        let contains = |known: &Owners| known.owners.iter().all(|one| owners.owners.contains(one));
+        if !found.iter().any(contains) {
             found.push(owners);
         }
     }

@@ -17,12 +17,16 @@ const PLATFORM: [&str; 10] = [
     "org.apache.harmony.",
 ];
 
+const CLEANERS: [&str; 3] = ["java.lang.ref.", "jdk.internal.ref.", "sun.misc.Cleaner"];
+
 /// What classes are, decided once.
 pub struct Roles<'a> {
     state: &'a HeapState,
     dominators: &'a Dominators,
     /// By class.
     is_loader: Vec<bool>,
+    /// What clears up after collected objects; it holds whatever it is to clear up.
+    is_cleaner: Vec<bool>,
     is_thread: Vec<bool>,
     is_inner_part: Vec<bool>,
     is_platform: Vec<bool>,
@@ -50,13 +54,21 @@ impl<'a> Roles<'a> {
                 .clone()
                 .map(|class| extends(class, "java.lang.ClassLoader"))
                 .collect(),
+            is_cleaner: classes
+                .clone()
+                .map(|class| {
+                    CLEANERS
+                        .iter()
+                        .any(|prefix| name(class).starts_with(prefix))
+                })
+                .collect(),
             is_thread: classes
                 .clone()
                 .map(|class| extends(class, "java.lang.Thread"))
                 .collect(),
             is_inner_part: classes
                 .clone()
-                .map(|class| is_array(class) || is_platform(class) && name(class).contains('$'))
+                .map(|class| is_platform(class) && (is_array(class) || name(class).contains('$')))
                 .collect(),
             is_platform: classes.map(is_platform).collect(),
         }
@@ -92,14 +104,17 @@ impl<'a> Roles<'a> {
         named
     }
 
-    /// Threads, class loaders and class objects: a program lives in them.
+    /// Threads, class loaders, class objects and cleaners: a program lives in them.
     pub fn is_frame(&self, node: NodeId) -> bool {
         node >= self.state.len() || self.is_frame_class(self.state.class_id(node))
     }
 
     pub fn is_frame_class(&self, class: ClassId) -> bool {
         let (class, kind) = (class as usize, self.state.classes()[class as usize].kind);
-        self.is_loader[class] || self.is_thread[class] || kind == ClassKind::Mirror
+        self.is_loader[class]
+            || self.is_thread[class]
+            || self.is_cleaner[class]
+            || kind == ClassKind::Mirror
     }
 
     /// Whether it says nothing that this object keeps something alive: it is a thread, a loader,

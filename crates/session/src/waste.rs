@@ -40,14 +40,15 @@ impl Session {
                     .samples
                     .iter()
                     .filter_map(|&(from, to)| {
-                        Some(self.edge_name(from, to, edge_kind(graph, from, to)?))
+                        let field = self.edge_name(from, to, edge_kind(graph, from, to)?);
+                        Some(format!("{}.{field}", class(of)))
                     })
                     .collect();
                 fields.sort_unstable();
                 fields.dedup();
                 match fields.is_empty() {
                     true => format!("{} through several {}", class(of), class(through)),
-                    false => format!("{}.{}", class(of), fields.join(", ")),
+                    false => fields.join(", "),
                 }
             }
             HolderPlace::Nobody(Some(top)) => {

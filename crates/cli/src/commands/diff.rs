@@ -209,6 +209,10 @@ impl<'a> Difference<'a> {
             ))?;
         }
         out.blank()?;
+        if self.rows.is_empty() {
+            out.line(format!("No {} changed.", self.by))?;
+            return Ok(());
+        }
         let mut table = Table::new([
             ("retained", Align::Right),
             ("change", Align::Right),

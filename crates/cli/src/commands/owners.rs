@@ -37,7 +37,7 @@ pub struct Arguments {
     #[command(flatten)]
     pub definitions: DefinitionArguments,
     /// The most owners of a set
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = at_least_one)]
     pub most: usize,
     /// The share of the group's bytes that the first owner must keep alive, so that a stray reference
     /// does not hide it
@@ -59,6 +59,11 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         most: arguments.most,
         share: arguments.share / 100.0,
     };
+    let dominators = &session.analysis()?.dominators;
+    if !group.iter().any(|object| dominators.is_reachable(object)) {
+        let reason = format!("nothing of {} is kept alive by anything", arguments.group);
+        return Err(Failure::NothingFound(reason));
+    }
     let fronts = session.owner_fronts(&group, options)?;
     if fronts.is_empty() {
         return Err(Failure::NothingFound(format!(
@@ -166,4 +171,9 @@ impl<'a> Owners<'a> {
         }
         Ok(())
     }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|&number| number > 0);
+    number.ok_or_else(|| "it must be a whole number from 1 on".to_owned())
 }

@@ -83,7 +83,7 @@ enum Form {
 impl Form {
     fn of(path: &Path) -> Result<Self, Failure> {
         let ending = path.extension().and_then(|ending| ending.to_str());
-        match ending.unwrap_or_default() {
+        match ending.unwrap_or_default().to_ascii_lowercase().as_str() {
             "html" | "htm" => Ok(Form::Html),
             "md" => Ok(Form::Markdown),
             "json" => Ok(Form::Json),
@@ -173,7 +173,7 @@ fn write(form: Form, document: &Document, source: &Source, out: &mut Out) -> Res
         Form::Text => text::write(document, out)?,
         Form::Markdown => out.write_all(markdown::text(document).as_bytes())?,
         Form::Html => out.write_all(html::page(document).as_bytes())?,
-        Form::Json => return json::print(out, source, "report", document),
+        Form::Json => return json::print_as(out, source, &document.file, "report", document),
     }
     Ok(out.flush()?)
 }
@@ -191,19 +191,28 @@ fn known(path: Option<&Path>) -> Result<Vec<String>, Failure> {
         )
     })?;
     let fingerprint = |suspect: &Value| Some(suspect["fingerprint"].as_str()?.to_owned());
-    Ok(match serde_json::from_str::<Value>(&text) {
-        Ok(report) if report.is_object() => {
+    let found: Vec<String> = match serde_json::from_str::<Value>(&text) {
+        Ok(report) if report["suspects"].is_array() => {
             let suspects = report["suspects"].as_array();
-            suspects
+            return Ok(suspects
                 .into_iter()
                 .flatten()
                 .filter_map(fingerprint)
-                .collect()
+                .collect());
         }
         _ => {
             let lines = text.lines().map(str::trim);
             let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
             lines.map(str::to_owned).collect()
         }
-    })
+    };
+    let is_one =
+        |line: &String| line.len() == 16 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match found.iter().find(|line| !is_one(line)) {
+        Some(line) => Err(Failure::unusable(
+            format!("--known {}: `{line}` is no fingerprint", path.display()),
+            "Name a report written with -o FILE.json, or a file with a fingerprint on each line.",
+        )),
+        None => Ok(found),
+    }
 }

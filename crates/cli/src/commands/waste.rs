@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::output::{Out, csv, json};
-use crate::report::{Redaction, Waste, text};
+use crate::report::{Redactor, Waste, text};
 use crate::source::{Source, SourceArguments, limit};
 
 /// Find waste: duplicates, empty and sparse collections, collisions, boxes, null fields
@@ -36,7 +36,7 @@ pub struct Arguments {
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     let most = super::or_all(arguments.limit);
-    let waste = Waste::new(&source.session, most, Redaction::None)?;
+    let waste = Waste::new(&source.session, most, &Redactor::none())?;
     let mut out = source.out();
     if arguments.source.json {
         json::print(&mut out, source, "waste", &waste)

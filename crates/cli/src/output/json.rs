@@ -31,14 +31,19 @@ struct Tool<'a> {
     command: &'a str,
 }
 
-fn envelope<'a, T: Serialize>(source: &'a Source, command: &'a str, result: T) -> Envelope<'a, T> {
+fn envelope<'a, T: Serialize>(
+    source: &'a Source,
+    file: &'a str,
+    command: &'a str,
+    result: T,
+) -> Envelope<'a, T> {
     Envelope {
         anthill: Tool {
             version: env!("CARGO_PKG_VERSION"),
             schema: SCHEMA,
             command,
         },
-        file: &source.name,
+        file,
         convention: source.session.convention().to_string(),
         layout: source.layout(),
         missing: &source.session.state().tables.missing,
@@ -53,7 +58,18 @@ pub fn print(
     command: &str,
     result: impl Serialize,
 ) -> Result<(), Failure> {
-    serde_json::to_writer_pretty(&mut *out, &envelope(source, command, result))?;
+    print_as(out, source, &source.name, command, result)
+}
+
+/// Prints a result whose file is to be called otherwise.
+pub fn print_as(
+    out: &mut Out,
+    source: &Source,
+    file: &str,
+    command: &str,
+    result: impl Serialize,
+) -> Result<(), Failure> {
+    serde_json::to_writer_pretty(&mut *out, &envelope(source, file, command, result))?;
     out.blank()?;
     Ok(out.flush()?)
 }
@@ -63,7 +79,8 @@ pub struct Rows(());
 
 /// Begins a result that has many rows.
 pub fn start_rows(out: &mut Out, source: &Source, command: &str) -> Result<Rows, Failure> {
-    let envelope = serde_json::to_string_pretty(&envelope(source, command, NoFields {}))?;
+    let envelope =
+        serde_json::to_string_pretty(&envelope(source, &source.name, command, NoFields {}))?;
     let open = envelope.trim_end_matches(['}', '\n']);
     write!(out, "{open},\n  \"rows\": [")?;
     Ok(Rows(()))

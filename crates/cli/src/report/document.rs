@@ -9,9 +9,11 @@ use anthill_session::{
 };
 use serde::Serialize;
 
+use super::redaction::{Redaction, Redactor};
 use super::waste::Waste;
 use crate::failure::Failure;
 use crate::names::class_name;
+use crate::output::shell;
 use crate::output::units::{bytes, count, counted, hex, separated, share};
 use crate::source::Source;
 
@@ -21,64 +23,6 @@ const CLASSES: usize = 15;
 const WASTE: usize = 5;
 /// Stack frames that are shown of a thread.
 const FRAMES: usize = 12;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Redaction {
-    None,
-    Contents,
-    Names,
-}
-
-impl Redaction {
-    /// What was read from strings, always in quotes, is left out; names that are the program's own
-    /// become numbers, equal ones the same.
-    pub fn hide(self, text: &str) -> String {
-        match self {
-            Redaction::None => text.to_owned(),
-            Redaction::Contents => without_quoted(text),
-            Redaction::Names => {
-                let text = without_quoted(text);
-                text.split(' ').map(hidden).collect::<Vec<_>>().join(" ")
-            }
-        }
-    }
-}
-
-/// `(com.acme.Order,` becomes `(name-1a2b,`.
-fn hidden(word: &str) -> String {
-    let inner = word.trim_start_matches(|c: char| !c.is_alphabetic());
-    let name = match inner.contains('(') {
-        true => inner,
-        false => inner.trim_end_matches(['.', ',', ':', ')']),
-    };
-    let platform = ["java.", "javax.", "jdk.", "sun."];
-    if !name.contains(['.', '$']) || platform.iter().any(|package| name.starts_with(package)) {
-        return word.to_owned();
-    }
-    let hash = name.bytes().fold(0xcbf2_9ce4u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    let before = &word[..word.len() - inner.len()];
-    format!("{before}name-{:04x}{}", hash >> 16, &inner[name.len()..])
-}
-
-/// `thread "main" → x` becomes `thread → x`.
-fn without_quoted(text: &str) -> String {
-    let mut left = String::new();
-    let (mut within, mut escaped) = (false, false);
-    for char in text.chars() {
-        if char == '"' && !escaped {
-            if !within && left.ends_with(' ') {
-                left.pop();
-            }
-            within = !within;
-        } else if !within {
-            left.push(char);
-        }
-        escaped = within && char == '\\' && !escaped;
-    }
-    left
-}
 
 #[derive(Serialize)]
 pub struct Document {
@@ -212,7 +156,7 @@ struct Maker<'a> {
     analysis: &'a Analysis,
     file: &'a str,
     reachable: u64,
-    redaction: Redaction,
+    redactor: Redactor,
 }
 
 impl Document {
@@ -225,10 +169,10 @@ impl Document {
             analysis,
             file: &source.name,
             reachable: total.retained,
-            redaction,
+            redactor: Redactor::new(redaction, session, analysis),
         };
         Ok(Document {
-            file: source.name.clone(),
+            file: maker.redactor.file(&source.name),
             objects: total.objects,
             shallow: total.shallow,
             reachable: total.retained,
@@ -253,7 +197,7 @@ impl Document {
                 .map(|&node| maker.named(node))
                 .collect(),
             classes: maker.classes(),
-            waste: Waste::new(session, WASTE, redaction)?,
+            waste: Waste::new(session, WASTE, &maker.redactor)?,
             treemap: maker.treemap()?,
         })
     }
@@ -361,8 +305,13 @@ impl Maker<'_> {
                 ),
             };
         }
-        if let Some(node) = suspect.accumulation {
-            let children = self.analysis.dominators.children(Some(node)).len();
+        const FAN: usize = 10;
+        let accumulation = suspect.accumulation.map(|node| {
+            let children = self.analysis.dominators.children(Some(node));
+            (node, children.len())
+        });
+        // In a search tree every node has a few.
+        if let Some((node, children)) = accumulation.filter(|(_, children)| *children >= FAN) {
             sentence += &format!(
                 " Memory accumulates in {}, which alone keeps {} alive.",
                 self.label(node),
@@ -377,11 +326,11 @@ impl Maker<'_> {
     }
 
     fn advice(&self, suspect: &ReportedSuspect, owners: &[Owner]) -> Advice {
-        let file = crate::output::shell::file(self.file);
+        let file = self.redactor.file_word(self.file);
         let verify = match (&suspect.subject, owners.first()) {
             (Subject::Class(class), _) => {
-                let class = &self.session.state().classes()[*class as usize].name;
-                format!("anthill paths {file} {}", crate::output::shell::word(class))
+                let class = shell::word(&self.class(*class));
+                format!("anthill paths {file} {class}")
             }
             (_, Some(owner)) => format!("anthill paths {file} {}", owner.object.address),
             (_, None) => format!("anthill dominators {file}"),
@@ -425,10 +374,7 @@ impl Maker<'_> {
                 .trace
                 .map_or(&[][..], |trace| &tables.traces[trace as usize].frames);
             ThreadText {
-                name: thread
-                    .name
-                    .clone()
-                    .filter(|_| self.redaction == Redaction::None),
+                name: thread.name.clone().filter(|_| self.redactor.is_off()),
                 frames: frames
                     .iter()
                     .take(FRAMES)
@@ -444,7 +390,7 @@ impl Maker<'_> {
                 .steps
                 .iter()
                 .map(|step| Step {
-                    via: step.via.as_deref().map(|via| self.hidden(via)),
+                    via: step.via.as_deref().map(|via| self.redactor.hide_field(via)),
                     object: self.named(step.node),
                 })
                 .collect(),
@@ -464,7 +410,7 @@ impl Maker<'_> {
 
     fn label(&self, node: NodeId) -> String {
         let mut label = self.session.label(node);
-        if self.redaction != Redaction::None {
+        if !self.redactor.is_off() {
             label.detail = None;
         }
         label.what = self.hidden(&label.what);
@@ -476,7 +422,7 @@ impl Maker<'_> {
     }
 
     fn hidden(&self, text: &str) -> String {
-        self.redaction.hide(text)
+        self.redactor.hide(text)
     }
 
     fn classes(&self) -> Vec<ClassRow> {
@@ -584,23 +530,5 @@ fn list(words: &[&str]) -> String {
         [] => String::new(),
         [word] => (*word).to_owned(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Redaction;
-
-    #[test]
-    fn redaction_leaves_out_what_is_quoted_and_replaces_names_within_a_sentence() {
-        let said = "held by thread \"a \\\" b\" (com.acme.Order @ 0x10, a java.util.List).";
-        assert_eq!(Redaction::None.hide(said), said);
-        let contents = "held by thread (com.acme.Order @ 0x10, a java.util.List).";
-        assert_eq!(Redaction::Contents.hide(said), contents);
-        let names = Redaction::Names.hide(said);
-        let number = Redaction::Names.hide("com.acme.Order");
-        assert!(number.starts_with("name-"), "{number}");
-        assert_eq!(names, contents.replace("com.acme.Order", &number));
-        assert_eq!(Redaction::Names.hide("com.acme.Order."), number + ".");
     }
 }

@@ -90,7 +90,7 @@ fn add_suspect(out: &mut String, document: &Document, number: usize, suspect: &S
     let _ = write!(
         out,
         "<details open>\n<summary>What it keeps alive: {all}</summary>\n<table>\n\
-         <tr><th>class</th><th class=\"n\">objects</th><th class=\"n\">shallow</th><th></th><th>mostly held by</th></tr>\n"
+         <tr><th>class</th><th class=\"n\">objects</th><th class=\"n\">shallow</th><th class=\"cell\"></th><th>mostly held by</th></tr>\n"
     );
     for content in &suspect.contents {
         let _ = writeln!(
@@ -183,7 +183,7 @@ fn add_context(out: &mut String, document: &Document) {
 }
 
 fn add_classes(out: &mut String, document: &Document) {
-    *out += "<section>\n<h2>Largest classes</h2>\n<table>\n<tr><th>class</th><th class=\"n\">objects</th><th class=\"n\">shallow</th><th class=\"n\">retained</th><th></th></tr>\n";
+    *out += "<section>\n<h2>Largest classes</h2>\n<table>\n<tr><th>class</th><th class=\"n\">objects</th><th class=\"n\">shallow</th><th class=\"n\">retained</th><th class=\"cell\"></th></tr>\n";
     for row in &document.classes {
         let _ = writeln!(
             out,

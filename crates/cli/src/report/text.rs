@@ -31,6 +31,7 @@ pub fn write(document: &Document, out: &mut Out) -> io::Result<()> {
     }
     if !document.patterns.is_empty() {
         out.blank()?;
+        out.heading("Besides")?;
         for pattern in &document.patterns {
             write_pattern(pattern, out)?;
         }

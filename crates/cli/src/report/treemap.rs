@@ -64,13 +64,16 @@ fn draw(out: &mut String, tiles: &[Tile], area: Area, around: u64, total: u64, d
             place.height
         );
         let characters = (place.width / CHARACTER) as usize;
-        if place.height >= LABEL_HEIGHT && characters > 6 {
+        let share = share(tile.retained, total);
+        let room = characters.saturating_sub(share.len() + 2);
+        if place.height >= LABEL_HEIGHT && room > 4 {
+            let name = crate::output::table::cut(&tile.label, room);
             let _ = writeln!(
                 out,
-                "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                "<text x=\"{:.1}\" y=\"{:.1}\">{} {share}</text>",
                 place.x + 4.0,
                 place.y + 13.0,
-                escaped(&crate::output::table::cut(&text, characters - 1))
+                escaped(&name)
             );
         }
         out.push_str("</g>\n");

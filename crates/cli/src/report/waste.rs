@@ -5,7 +5,7 @@ use anthill_leaks::{Detail, Finding, Row, WasteKind};
 use anthill_session::{Session, quoted};
 use serde::Serialize;
 
-use super::document::Redaction;
+use super::redaction::Redactor;
 use crate::failure::Failure;
 use crate::output::units::{bytes, count, counted, hex, share};
 
@@ -83,12 +83,12 @@ pub struct HeldBy {
 
 impl Waste {
     /// Looks for waste, with so many rows and holders of each kind at most.
-    pub fn new(session: &Session, most: usize, redaction: Redaction) -> Result<Self, Failure> {
+    pub fn new(session: &Session, most: usize, redactor: &Redactor) -> Result<Self, Failure> {
         let findings = session.waste(most)?;
         let maker = Maker {
             session,
             graph: &session.graph(),
-            redaction,
+            redactor,
         };
         Ok(Waste {
             reachable: session.analysis()?.total().retained,
@@ -113,14 +113,14 @@ impl Waste {
 struct Maker<'a> {
     session: &'a Session,
     graph: &'a Graph<'a>,
-    redaction: Redaction,
+    redactor: &'a Redactor,
 }
 
 impl Maker<'_> {
     fn kind(&self, finding: &Finding) -> Kind {
         let holders = finding.holders.iter().map(|holder| HeldBy {
             holder: self
-                .redaction
+                .redactor
                 .hide(&self.session.holder_name(self.graph, holder)),
             objects: holder.objects,
             savable: holder.savable,
@@ -144,14 +144,14 @@ impl Maker<'_> {
     fn example(&self, kind: WasteKind, row: &Row) -> Example {
         let (session, object) = (self.session, row.object);
         let text = match kind {
-            _ if self.redaction != Redaction::None => None,
+            _ if !self.redactor.is_off() => None,
             WasteKind::DuplicateStrings => session.records().text(session.state(), object, TEXT.0),
             WasteKind::DuplicateBoxes => session.label(object).detail,
             _ => None,
         };
         Example {
             class: self
-                .redaction
+                .redactor
                 .hide(&self.session.state().classes()[row.class as usize].name),
             address: hex(self.session.address(row.object)),
             objects: row.objects,
@@ -173,7 +173,7 @@ impl Maker<'_> {
                     nulls: fields
                         .iter()
                         .map(|(field, objects)| NullField {
-                            field: self.redaction.hide(field),
+                            field: self.redactor.hide_field(field),
                             objects: *objects,
                         })
                         .collect(),

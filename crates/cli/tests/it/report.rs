@@ -325,6 +325,28 @@ fn redaction_hides_what_it_says() {
     let contents = text(&["--redact"]);
     assert!(contents.contains("anthill.samples.IdCache") && !contents.contains("\"app\""));
     let names = text(&["--redact", "names"]);
+    for hidden in [
+        "anthill",
+        "IdCache",
+        "idCache",
+        "Product",
+        "sales",
+        "multi-cache.hprof",
+    ] {
+        // The commands to look closer with are ours.
+        let said = names.replace("anthill paths", "");
+        assert!(!said.contains(hidden), "{hidden}: {said}");
+    }
+    let bad = scratch("known-bad.txt");
+    std::fs::write(&bad, "nonsense").unwrap();
+    let ran = run(&[
+        "report",
+        DEMO,
+        "--no-index",
+        "--known",
+        bad.to_str().unwrap(),
+    ]);
+    assert_eq!((ran.code, ran.err.contains("no fingerprint")), (2, true));
     assert!(
         !names.contains("anthill.samples") && names.contains("java.util.HashMap"),
         "{names}"
