@@ -5,7 +5,7 @@ use std::io;
 
 use anthill_classify::{Tree, TreeNode, TreeNodeId};
 use anthill_graph::GroupTotals;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::commands::or_all;
@@ -49,28 +49,84 @@ impl Closures {
     }
 }
 
-/// What a node weighs among its siblings: the bytes it retains, or its own if it is a part.
-fn weight(node: &TreeNode) -> u64 {
-    node.retained
-        .map_or(node.shallow, |retained| retained.bytes)
-}
-
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// How much of a tree is shown.
+/// How much of a tree is shown, and in which order.
 #[derive(Args)]
 pub struct TreeArguments {
-    /// Hide nodes that retain less than this share of what the node at the top does
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, allow_negative_numbers = true)]
-    pub least: f64,
+    /// Hide nodes with less than this share of what the node at the top has of --sort (by name: of
+    /// retained); of a node that has as much, the five largest below it are shown all the same
+    /// [default: 1; 0 with --json and --csv]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
+    pub least: Option<f64>,
     /// How many levels of nodes; 0 for all
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = limit, allow_negative_numbers = true)]
     pub depth: usize,
-    /// How many nodes below each node; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = limit, allow_negative_numbers = true)]
-    pub limit: usize,
+    /// How many nodes below each node; 0 for all [default: 20; all with --json and --csv]
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
+    pub limit: Option<usize>,
+    /// What comes first below each node
+    #[arg(long, value_enum, default_value_t = Sort::Retained)]
+    pub sort: Sort,
+}
+
+/// Nodes below each node, and the least share of one, unless the user wants others.
+const DEFAULT_NODES: usize = 20;
+pub const DEFAULT_LEAST: f64 = 1.0;
+
+/// So many children of a large node are shown even if each is small: many small ones may be all
+/// there is.
+const FEW: usize = 5;
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Sort {
+    Retained,
+    Deep,
+    Shallow,
+    Objects,
+    Name,
+}
+
+impl Sort {
+    /// What a node weighs among its siblings. A part of objects has its own bytes only.
+    fn weight(self, node: &TreeNode) -> u64 {
+        let closure = |totals: Option<GroupTotals>| totals.map_or(node.shallow, |sum| sum.bytes);
+        match self {
+            Sort::Retained | Sort::Name => closure(node.retained),
+            Sort::Deep => closure(node.deep),
+            Sort::Shallow => node.shallow,
+            Sort::Objects => node.objects,
+        }
+    }
+}
+
+impl TreeArguments {
+    /// What is to be shown to a person or, which is everything unless it asks for less, to a
+    /// program.
+    pub fn shown(&self, for_program: bool) -> Shown {
+        let (limit, least) = match for_program {
+            true => (0, 0.0),
+            false => (DEFAULT_NODES, DEFAULT_LEAST),
+        };
+        Shown {
+            limit: or_all(self.limit.unwrap_or(limit)),
+            least: self.least.unwrap_or(least),
+            depth: or_all(self.depth),
+            sort: self.sort,
+        }
+    }
+}
+
+/// What of a tree is shown.
+#[derive(Clone, Copy)]
+pub struct Shown {
+    limit: usize,
+    /// In percent.
+    least: f64,
+    depth: usize,
+    sort: Sort,
 }
 
 /// A tree with what is to be shown of it.
@@ -80,31 +136,49 @@ pub struct TreeView<'a> {
     pub top: TreeNodeId,
     /// Bytes of the reachable heap.
     pub heap: u64,
-    pub shown: &'a TreeArguments,
+    pub shown: Shown,
 }
 
 impl<'a> TreeView<'a> {
-    /// The children to show, largest first, and how many are not shown.
-    fn children(&self, node: TreeNodeId, depth: usize) -> (Vec<TreeNodeId>, usize) {
-        if self.shown.depth > 0 && depth >= self.shown.depth {
-            return (Vec::new(), self.tree.node(node).children.len());
-        }
-        let least = self.shown.least / 100.0 * weight(self.tree.node(self.top)) as f64;
-        let mut shown: Vec<TreeNodeId> = self.tree.node(node).children.clone();
+    /// The children to show in their order, and how many are not shown.
+    fn children(&self, id: TreeNodeId, depth: usize) -> (Vec<TreeNodeId>, usize) {
+        let mut shown: Vec<TreeNodeId> = self.tree.node(id).children.clone();
         shown.retain(|&child| self.tree.node(child).objects > 0);
         let all = shown.len();
-        // The parts of an object are few, and small only because a part has no closure.
+        if depth >= self.shown.depth {
+            return (Vec::new(), all);
+        }
+        self.sort_by_weight(&mut shown);
+        let few = if self.is_small(id) { 0 } else { FEW };
+        let mut rank = 0;
         shown.retain(|&child| {
-            let node = self.tree.node(child);
-            node.retained.is_none() || weight(node) as f64 >= least
+            rank += 1;
+            rank <= few || !self.is_small(child)
         });
-        shown.sort_by_key(|&child| {
-            let node = self.tree.node(child);
-            (Reverse(weight(node)), Reverse(node.shallow), &node.key)
-        });
-        shown.truncate(or_all(self.shown.limit));
+        if self.shown.sort == Sort::Name {
+            shown.sort_by_key(|&child| &self.tree.node(child).key);
+        }
+        shown.truncate(self.shown.limit);
         let omitted = all - shown.len();
         (shown, omitted)
+    }
+
+    fn weight(&self, id: TreeNodeId) -> u64 {
+        self.shown.sort.weight(self.tree.node(id))
+    }
+
+    /// Whether a node is too small to be shown for its own sake. The parts of an object are few,
+    /// and small only because a part has no closure.
+    fn is_small(&self, id: TreeNodeId) -> bool {
+        let least = self.shown.least / 100.0 * self.weight(self.top) as f64;
+        self.tree.node(id).retained.is_some() && (self.weight(id) as f64) < least
+    }
+
+    fn sort_by_weight(&self, nodes: &mut [TreeNodeId]) {
+        nodes.sort_by_key(|&id| {
+            let node = self.tree.node(id);
+            (Reverse(self.weight(id)), Reverse(node.shallow), &node.key)
+        });
     }
 
     pub fn json(&self) -> Node<'a> {
@@ -174,10 +248,11 @@ impl<'a> TreeView<'a> {
             }
             Line::Omitted { count, last } => {
                 let mut cells: [String; 6] = Default::default();
-                cells[5] = format!(
-                    "{}… {count} more; --least 0 --limit 0 shows all",
-                    indent(last)
-                );
+                let hint = match last.len() > self.shown.depth {
+                    true => "--depth 0 shows further levels",
+                    false => "--least 0 --limit 0 shows all",
+                };
+                cells[5] = format!("{}… {count} more; {hint}", indent(last));
                 table.row(cells);
             }
         });

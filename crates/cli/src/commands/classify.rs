@@ -36,6 +36,8 @@ Examples:
       How many orders are in which state, and how much do single ones retain?
   anthill classify app.hprof --group 'retained(IdCache.idCache)' --by package,type
       What does this cache keep alive?
+  anthill classify app.hprof --by package,type --sort objects --csv
+      How many objects of which types are there? For a spreadsheet
   anthill classify app.hprof --node 'java.util.HashMap' --save maps
       Keep a row of the tree as a group for later commands")]
 pub struct Arguments {
@@ -99,10 +101,16 @@ impl Arguments {
     }
 
     fn nothing(&self) -> String {
-        match (&self.condition, &self.group) {
+        let nothing = match (&self.condition, &self.group) {
             (Some(condition), _) => format!("no object fulfils `{condition}`"),
             (None, Some(group)) => format!("the group `{group}` has no objects here"),
             (None, None) => "there are no such objects".to_owned(),
+        };
+        match self.group.is_none() && !self.unreachable {
+            true => {
+                format!("{nothing}; unreachable objects are left out, --unreachable takes them too")
+            }
+            false => nothing,
         }
     }
 
@@ -155,7 +163,9 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         tree: &tree,
         top,
         heap: session.analysis()?.total().retained,
-        shown: &arguments.shown,
+        shown: arguments
+            .shown
+            .shown(arguments.source.json || arguments.csv),
     };
     let mut out = source.out();
     if arguments.source.json {

@@ -17,7 +17,7 @@ use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, counted, share};
 use crate::output::{Out, dot, json};
 use crate::source::{Source, SourceArguments};
-use crate::tree_view::{Node, TreeArguments, TreeView};
+use crate::tree_view::{DEFAULT_LEAST, Node, TreeArguments, TreeView};
 
 /// Inspect an object group: its sizes, roots, closures and the paths to it
 ///
@@ -129,10 +129,19 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
 }
 
 impl Arguments {
+    /// Programs too get only the main ways: they branch at every step.
+    fn least_of_paths(&self) -> f64 {
+        self.shown.least.unwrap_or(DEFAULT_LEAST)
+    }
+
     fn shown_paths(&self) -> Shown {
         Shown {
-            limit: super::or_all(self.shown.limit).min(MOST_BRANCHES),
-            least: self.shown.least,
+            limit: self
+                .shown
+                .limit
+                .map_or(MOST_BRANCHES, super::or_all)
+                .min(MOST_BRANCHES),
+            least: self.least_of_paths(),
             dump: self.source.dump,
         }
     }
@@ -154,7 +163,7 @@ fn write_dot(
         BranchClass::SystemLoader => "java.lang.ClassLoader".to_owned(),
     };
     let title = format!("Shortest paths to {}", arguments.group);
-    let graph = dot::paths(&merged.graph(), &title, arguments.shown.least, name);
+    let graph = dot::paths(&merged.graph(), &title, arguments.least_of_paths(), name);
     std::fs::write(file, graph).map_err(|error| {
         let reason = format!("{}: {error}", file.display());
         Failure::unusable(reason, "Name a file that can be written after --dot.")
@@ -223,7 +232,7 @@ impl Inspection<'_> {
             tree,
             top: OVERALL,
             heap: self.heap,
-            shown: &self.arguments.shown,
+            shown: self.arguments.shown.shown(self.arguments.source.json),
         }
     }
 
@@ -260,9 +269,13 @@ impl Inspection<'_> {
         out.heading(&self.arguments.group)?;
         self.sizes(out)?;
         let trees = &self.trees;
-        self.roots(out, &trees.keeping, "keep it alive")?;
+        self.roots(out, &trees.keeping, ["keeps it alive", "keep it alive"])?;
         if let Some(reaching) = &trees.reaching {
-            self.roots(out, reaching, "lead to it by references of any strength")?;
+            let what = [
+                "leads to it by references of any strength",
+                "lead to it by references of any strength",
+            ];
+            self.roots(out, reaching, what)?;
         }
         self.tree(out, &trees.reached, "What it reaches")?;
         self.tree(out, &trees.retained, "What would be freed with it")?;
@@ -293,9 +306,14 @@ impl Inspection<'_> {
         Ok(table.print(out)?)
     }
 
-    fn roots(&self, out: &mut Out, tree: &Tree, what: &str) -> Result<(), Failure> {
-        let roots = counted(tree.node(OVERALL).objects, "root object", "root objects");
-        self.tree(out, tree, &format!("{roots} {what}"))
+    fn roots(&self, out: &mut Out, tree: &Tree, what: [&str; 2]) -> Result<(), Failure> {
+        let [one, many] = what;
+        let title = counted(
+            tree.node(OVERALL).objects,
+            &format!("root object {one}"),
+            &format!("root objects {many}"),
+        );
+        self.tree(out, tree, &title)
     }
 
     fn tree(&self, out: &mut Out, tree: &Tree, title: &str) -> Result<(), Failure> {

@@ -63,25 +63,75 @@ fn the_maps_and_their_holders_are_named() {
     assert_eq!(held["objects"], 2000, "each in two maps, counted once");
 }
 
+fn by_package(more: &[&str]) -> Vec<String> {
+    let all = ["classify", DUMP, "--no-index", "--by", "package,type"];
+    let printed = print(&[&all[..], more].concat());
+    printed.lines().map(str::to_owned).collect()
+}
+
 #[test]
 fn tables_and_csv_show_the_same_nodes() {
-    let text = print(&["classify", DUMP, "--no-index", "--by", "package,type"]);
-    let csv = print(&[
-        "classify",
-        DUMP,
-        "--no-index",
-        "--by",
-        "package,type",
-        "--csv",
-    ]);
-    assert!(
-        csv.starts_with(
-            "path,objects,shallow,deep,deep_objects,retained,retained_objects\nOverall,"
-        )
+    let text = by_package(&["--least", "0", "--limit", "0"]);
+    let csv = by_package(&["--csv"]);
+    assert_eq!(
+        csv[0],
+        "path,objects,shallow,deep,deep_objects,retained,retained_objects"
     );
-    let shown = text.lines().filter(|line| !line.contains('…')).count();
-    assert_eq!(csv.lines().count(), shown);
-    assert!(csv.contains("Overall > anthill > samples > anthill.samples.Product,2000,"));
+    assert!(csv[1].starts_with("Overall,"));
+    assert_eq!(csv.len(), text.len(), "programs get all rows");
+    let product = "Overall > anthill > samples > anthill.samples.Product,2000,";
+    assert!(csv.iter().any(|line| line.starts_with(product)));
+    let few = ["--least", "1", "--limit", "2"];
+    let text = by_package(&few);
+    let shown = text.iter().filter(|line| !line.contains('…')).count();
+    let csv = by_package(&[&few[..], &["--csv"]].concat());
+    assert_eq!(csv.len(), shown, "programs that ask for less get less");
+    assert!(shown < by_package(&["--csv"]).len());
+}
+
+#[test]
+fn small_nodes_are_shown_where_all_are_small() {
+    // 2000 products, each with a name of its own.
+    let names = ["classify", DUMP, "--no-index", "--where", PRODUCTS, "--by"];
+    let by_name = |more: &[&str]| print(&[&names[..], &["field('name')"], more].concat());
+    let text = by_name(&[]);
+    assert_eq!(text.matches("\"product ").count(), 5, "{text}");
+    assert!(text.contains("… 1995 more; --least 0 --limit 0 shows all"));
+    assert_eq!(by_name(&["--limit", "3"]).matches("\"product ").count(), 3);
+    let flat = print(&[&names[..], &["type, field('name')", "--depth", "1"]].concat());
+    assert!(
+        flat.contains("… 2000 more; --depth 0 shows further levels"),
+        "{flat}"
+    );
+}
+
+#[test]
+fn nodes_are_sorted_as_asked() {
+    for (sort, column) in [("objects", 1), ("shallow", 2), ("deep", 3), ("retained", 5)] {
+        let csv = by_package(&["--csv", "--sort", sort, "--depth", "1"]);
+        let column: Vec<u64> = csv[2..]
+            .iter()
+            .map(|line| line.split(',').nth(column).unwrap().parse().unwrap())
+            .collect();
+        assert!(column.len() > 2);
+        assert!(column.is_sorted_by(|a, b| a >= b), "{sort}: {column:?}");
+    }
+    let named = by_package(&["--csv", "--sort", "name", "--depth", "1"]);
+    assert!(named[2..].is_sorted(), "{named:?}");
+}
+
+#[test]
+fn an_empty_answer_says_that_unreachable_objects_are_left_out() {
+    let none = ["classify", DUMP, "--no-index", "--where", "!reachable"];
+    let ran = run(&none);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.err.contains("--unreachable takes them too"),
+        "{}",
+        ran.err
+    );
+    let ran = run(&[&none[..], &["--unreachable"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
 }
 
 #[test]

@@ -51,6 +51,8 @@ fn both_caches_are_inspected_together() {
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
+    let one = print(&["inspect", DUMP, "IdCache.idCache", "--no-index"]);
+    assert!(one.contains("1 root object keeps it alive"), "{one}");
     let garbage = print(&["inspect", DUMP, "unreachable()", "--no-index"]);
     assert!(
         garbage.contains("0 root objects keep it alive\nnothing\n"),
