@@ -53,7 +53,7 @@ fn reached<L: Fn(NodeId) -> Option<u32>>(
             return sums;
         }
         for &node in members {
-            sums.add(set, graph.size(node));
+            sums.add(set, GroupTotals::one(graph.size(node)));
             if set == EMPTY {
                 continue;
             }

@@ -11,12 +11,22 @@ use crate::sets::{EMPTY, SetId, Sets, Sums, UNSET};
 use std::collections::VecDeque;
 
 use anthill_heap::{BitSet, Buffer, Cancelled, Progress};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 /// What a group keeps alive, itself included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupTotals {
     pub objects: u64,
     pub bytes: u64,
+}
+
+impl GroupTotals {
+    /// One object of so many bytes.
+    #[inline]
+    pub(crate) fn one(bytes: u64) -> Self {
+        GroupTotals { objects: 1, bytes }
+    }
 }
 
 /// Which groups each object belongs to. Objects with the same label belong to the same groups;
@@ -30,7 +40,7 @@ pub struct Membership<'a, L> {
 }
 
 /// What each group retains.
-pub fn retained_by_groups<L: Fn(NodeId) -> Option<u32> + Copy>(
+pub fn retained_by_groups<L: Fn(NodeId) -> Option<u32> + Copy + Sync>(
     graph: &Graph,
     search: &mut DepthFirst,
     membership: &Membership<L>,
@@ -96,7 +106,7 @@ struct Pass<'a, L> {
     progress: &'a dyn Progress,
 }
 
-impl<L: Fn(NodeId) -> Option<u32>> Pass<'_, L> {
+impl<L: Fn(NodeId) -> Option<u32> + Sync> Pass<'_, L> {
     /// Adds what the groups retain to `totals`; `false` if the sets grow too large.
     fn run(
         &self,
@@ -221,23 +231,68 @@ impl<L: Fn(NodeId) -> Option<u32>> Pass<'_, L> {
         for (&node, &set) in self.order.iter().zip(must.iter()).skip(1) {
             of_node[node as usize] = set;
         }
-        let mut sums = Sums::default();
-        for (node, size) in (0..self.graph.len()).zip(self.graph.sizes()) {
-            let set = of_node[node as usize];
-            if set == UNSET {
-                continue;
-            }
-            sums.add(set, size);
+        let counted = of_node
+            .par_chunks(CHUNK)
+            .enumerate()
+            .fold(Counted::default, |counted, (chunk, sets)| {
+                self.count((chunk * CHUNK) as NodeId, sets, counted)
+            })
+            .reduce(Counted::default, Counted::joined);
+        let mut sums = counted.own;
+        for ((set, label), totals) in counted.leaves {
             if sets.overfull() {
                 break;
             }
+            sums.add(sets.with_label(set, label), totals);
+        }
+        sums
+    }
+
+    /// Counts consecutive nodes, from `start` on, that have these sets.
+    fn count(&self, start: NodeId, sets: &[SetId], mut counted: Counted) -> Counted {
+        for (node, &set) in (start..).zip(sets).filter(|(_, set)| **set != UNSET) {
+            counted.own.add(set, self.one(node));
             for &to in self.graph.references(node) {
                 if self.leaves.contains(to) {
-                    let with = (self.label)(to).map_or(set, |label| sets.with_label(set, label));
-                    sums.add(with, self.graph.size(to));
+                    match (self.label)(to) {
+                        Some(label) => counted.add_leaf(set, label, self.one(to)),
+                        None => counted.own.add(set, self.one(to)),
+                    }
                 }
             }
         }
-        sums
+        counted
+    }
+
+    #[inline]
+    fn one(&self, node: NodeId) -> GroupTotals {
+        GroupTotals::one(self.graph.size(node))
+    }
+}
+
+/// Nodes that are counted at a time.
+const CHUNK: usize = 1 << 17;
+
+/// What was counted so far: by set, and of leaves by the set of their referrer and their label.
+#[derive(Default)]
+struct Counted {
+    own: Sums,
+    leaves: FxHashMap<(SetId, u32), GroupTotals>,
+}
+
+impl Counted {
+    #[inline]
+    fn add_leaf(&mut self, set: SetId, label: u32, totals: GroupTotals) {
+        let sum = self.leaves.entry((set, label)).or_default();
+        sum.objects += totals.objects;
+        sum.bytes += totals.bytes;
+    }
+
+    fn joined(mut self, other: Counted) -> Self {
+        self.own.join(&other.own);
+        for ((set, label), totals) in other.leaves {
+            self.add_leaf(set, label, totals);
+        }
+        self
     }
 }

@@ -182,13 +182,19 @@ pub struct Sums(Vec<GroupTotals>);
 
 impl Sums {
     #[inline]
-    pub fn add(&mut self, set: SetId, bytes: u64) {
+    pub fn add(&mut self, set: SetId, totals: GroupTotals) {
         if self.0.len() <= set as usize {
             self.0.resize(set as usize + 1, GroupTotals::default());
         }
         let sum = &mut self.0[set as usize];
-        sum.objects += 1;
-        sum.bytes += bytes;
+        sum.objects += totals.objects;
+        sum.bytes += totals.bytes;
+    }
+
+    pub fn join(&mut self, other: &Sums) {
+        for (&totals, set) in other.0.iter().zip(0..) {
+            self.add(set, totals);
+        }
     }
 
     /// Adds what each set has to the totals of its groups.
