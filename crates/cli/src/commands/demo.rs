@@ -34,7 +34,7 @@ const PRODUCT: &str = "anthill.samples.Product";
 const NAME: &str = "multi-cache.hprof.gz";
 
 /// What is asked, and the arguments that ask it; FILE stands for the dump.
-const STEPS: [(&str, &[&str]); 5] = [
+const STEPS: [(&str, &[&str]); 6] = [
     (
         "What is in the dump, and how much of it is alive?",
         &["summary", "FILE"],
@@ -49,12 +49,17 @@ const STEPS: [(&str, &[&str]); 5] = [
         &["dominators", "FILE", "--depth", "5", "--least", "4"],
     ),
     (
+        "Who keeps the products alive together? The smallest sets of objects without which they\n   \
+         would be freed: one that keeps everything, then the two caches.",
+        &["owners", "FILE", PRODUCT],
+    ),
+    (
         "Why is one of these products alive? Every way to it: both caches must let go of it.",
         &["paths", "FILE", "ADDRESS"],
     ),
     (
         "Who leads to all products? The paths merged: each product counts on one shortest path\n   \
-         only, here through IdCache, although NameCache holds it as well, as step 4 shows.",
+         only, here through IdCache, although NameCache holds it as well, as step 5 shows.",
         &["paths", "FILE", PRODUCT],
     ),
 ];
@@ -92,7 +97,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut out = Out::stdout();
     out.blank()?;
     out.line(format!(
-        "Try it yourself: `anthill demo --save {NAME}` keeps the dump, `anthill --help` lists the commands."
+        "Try it yourself: `anthill demo --save {NAME}` keeps the dump, then `anthill report {NAME}`\n\
+         says all of this at once; `anthill --help` lists the commands."
     ))?;
     Ok(out.flush()?)
 }
