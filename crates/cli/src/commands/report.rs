@@ -53,6 +53,15 @@ pub struct Arguments {
     /// Up to how many owners are named together
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub owners: usize,
+    /// How many single objects are named at most
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub most: usize,
+    /// What passes on more than this share of what it retains to one child is not a suspect itself
+    #[arg(long, value_name = "PERCENT", default_value_t = 90.0, value_parser = percent, allow_negative_numbers = true)]
+    pub pass_through: f64,
+    /// What is explained to this share by suspects below it is context, not a suspect
+    #[arg(long, value_name = "PERCENT", default_value_t = 80.0, value_parser = percent, allow_negative_numbers = true)]
+    pub explained: f64,
     /// Hide the contents of strings, or the names of packages and classes too
     #[arg(long, value_name = "WHAT", num_args = 0..=1, default_missing_value = "contents")]
     pub redact: Option<Redact>,
@@ -116,7 +125,9 @@ impl Arguments {
             class: self.class,
             high: self.high,
             owners: self.owners,
-            ..Thresholds::default()
+            most: self.most,
+            pass_through: self.pass_through,
+            explained: self.explained,
         }
     }
 }
