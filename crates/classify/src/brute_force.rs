@@ -8,7 +8,7 @@ use anthill_graph::{Convention, DepthFirst, Dominators, Graph, NodeId};
 use anthill_heap::{BitSet, Column, HeapBuilder, HeapState, Quiet, StaticField, Strength, Value};
 use anthill_hprof::Records;
 
-use crate::{Classified, Context, Step};
+use crate::{Classified, Context, Error, Step};
 
 pub struct Random(u64);
 
@@ -159,6 +159,63 @@ fn dies_with(graph: &Graph, node: NodeId) -> BTreeSet<NodeId> {
     let mut all = reach(roots(), None, edges);
     all.retain(|node| !without.contains(node));
     all
+}
+
+#[test]
+fn degrees_count_references_of_every_strength() {
+    let mut heap = HeapBuilder::new();
+    heap.objects("a b", "Item", 16);
+    heap.reference("weak", Strength::Weak, "b");
+    heap.edges("a -> b, weak -> a");
+    heap.root("weak");
+    with_context(&heap.build(), |context| {
+        for (steps, expected) in [
+            ("in-degree", ["1", "2", "0"]),
+            ("in_degree", ["1", "2", "0"]),
+            ("out-degree", ["1", "0", "2"]),
+            ("out_degree", ["1", "0", "2"]),
+        ] {
+            let keys: Vec<String> = said(context, steps)
+                .iter()
+                .map(|paths| paths.iter().flatten().cloned().collect())
+                .collect();
+            assert_eq!(keys, expected, "{steps}");
+        }
+    });
+}
+
+#[test]
+fn more_keys_than_a_tree_may_have_nodes_are_refused_at_once() {
+    let mut heap = HeapBuilder::new();
+    heap.objects("a b c d e f g h", "Item", 16);
+    heap.edges("a -> b, c -> d");
+    heap.root("a");
+    with_context(&heap.build(), |context| {
+        let context = Context::new(
+            context.graph,
+            context.dominators,
+            context.records,
+            context.progress,
+        )
+        .with_most_nodes(4);
+        let mut group = BitSet::new(8);
+        (0..8).for_each(|object| group.insert(object));
+        let refused = |steps: &str| {
+            let steps = Step::parse_list(steps).unwrap();
+            let levels = context.levels_of(&steps, &group);
+            matches!(levels, Err(Error::TooManyNodes(4)))
+        };
+        assert!(refused("address"));
+        assert!(refused("type, address"));
+        assert!(refused("address + 1"), "keys of an expression");
+        assert!(!refused("type"));
+        assert!(!refused("out_degree"));
+        assert!(!refused("where out_degree > 0, address"), "two are left");
+        assert!(
+            !refused("references.map(r => r.type), address"),
+            "most are in no group of the first level"
+        );
+    });
 }
 
 #[test]

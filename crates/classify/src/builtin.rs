@@ -29,6 +29,31 @@ pub struct Context<'a> {
     pub(crate) records: &'a Records,
     pub(crate) progress: &'a dyn Progress,
     pub(crate) facts: Facts,
+    /// Nodes that a tree may have.
+    most_nodes: usize,
+}
+
+/// Which objects are asked about, and how many distinct keys they may have.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'g> {
+    /// All if there is no group.
+    pub group: Option<&'g BitSet>,
+    most_keys: usize,
+}
+
+impl Asked<'_> {
+    pub const ALL: Self = Asked {
+        group: None,
+        most_keys: usize::MAX,
+    };
+
+    /// Refuses so many keys as early as can be: those who would use them would refuse them too.
+    pub fn check(self, keys: usize) -> Result<(), Error> {
+        if keys > self.most_keys {
+            return Err(Error::TooManyNodes(self.most_keys));
+        }
+        Ok(())
+    }
 }
 
 /// Arrays from this length on are big.
@@ -66,7 +91,13 @@ impl<'a> Context<'a> {
             records,
             progress,
             facts: Facts::default(),
+            most_nodes: usize::MAX,
         }
+    }
+
+    /// Refuses levels that would make a tree of more nodes.
+    pub fn with_most_nodes(self, most_nodes: usize) -> Self {
+        Context { most_nodes, ..self }
     }
 
     /// The levels of a tree: what each step says about all objects. A transformer and all steps
@@ -88,6 +119,8 @@ impl<'a> Context<'a> {
     ) -> Result<Vec<Classified>, Error> {
         let before = steps.iter().take_while(|step| !step.is_transformer());
         let (mut levels, mut left) = (Vec::new(), None);
+        // Without a group it is not known which objects will come here.
+        let mut most_keys = group.map_or(usize::MAX, |_| self.most_nodes);
         for step in before.clone() {
             if let Step::Where(condition) = step {
                 let filter = self.by_filter(condition, left.as_ref().or(group))?;
@@ -97,12 +130,16 @@ impl<'a> Context<'a> {
         }
         let group = left.as_ref().or(group);
         for step in before.clone() {
+            let asked = Asked { group, most_keys };
             match step {
                 Step::Where(_) => {}
-                Step::Predefined(call) => levels.push(self.said_of(call, group)?),
+                Step::Predefined(call) => levels.push(self.said_of(call, asked)?),
                 Step::Classify(expression) | Step::To(expression) => {
-                    levels.push(self.by_expression(expression, group)?);
+                    levels.push(self.by_expression(expression, asked)?);
                 }
+            }
+            if !step.keeps_all() {
+                most_keys = usize::MAX;
             }
         }
         let transformer = before.count();
@@ -127,15 +164,18 @@ impl<'a> Context<'a> {
 
     /// What a predefined classifier says about the objects of a group. What it says about others
     /// is not asked where that takes long.
-    fn said_of(&self, step: &Call, group: Option<&BitSet>) -> Result<Classified, Error> {
+    fn said_of(&self, step: &Call, asked: Asked) -> Result<Classified, Error> {
         let state = self.state();
         let argument = step.argument.as_deref().unwrap_or_default();
         Ok(match step.what {
-            What::Address => self.by_object_of(group, |values, object| {
-                values.one(&format!("{:#x}", state.addresses.address(object)))
-            }),
-            What::Text => self.texts(group)?,
-            What::Field => self.fields(argument, group)?,
+            What::Address => {
+                asked.check(asked.group.map_or(0, BitSet::count))?;
+                self.by_object_of(asked.group, |values, object| {
+                    values.one(&format!("{:#x}", state.addresses.address(object)))
+                })
+            }
+            What::Text => self.texts(asked)?,
+            What::Field => self.fields(argument, asked)?,
             _ => self.predefined(step)?,
         })
     }
@@ -200,10 +240,10 @@ impl<'a> Context<'a> {
                 )
             }
             What::OutDegree => self.by_number(
-                |object| state.references(object).len() as i64,
+                |object| self.out_degree(object) as i64,
                 |degree| degree.to_string(),
             ),
-            What::Address | What::Text | What::Field => self.said_of(step, None)?,
+            What::Address | What::Text | What::Field => self.said_of(step, Asked::ALL)?,
             What::Rooted => self.rooted(step)?,
             What::IndirectlyRooted => self.indirectly_rooted(step)?,
             What::Strength => self.strength(),

@@ -236,7 +236,7 @@ pub const CATALOG: [Entry; 29] = [
         "in-degree",
         One,
         "number",
-        "how many references lead to it",
+        "how many references of any strength lead to it",
         "2",
     ),
     classifier(
@@ -244,7 +244,7 @@ pub const CATALOG: [Entry; 29] = [
         "out-degree",
         One,
         "number",
-        "how many references it holds",
+        "how many references of any strength it holds",
         "3",
     ),
     classifier(

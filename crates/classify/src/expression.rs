@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anthill_heap::{BitSet, Buffer, ClassId, ObjectId};
 use rayon::prelude::*;
 
-use crate::builtin::Context;
+use crate::builtin::{Asked, Context};
 use crate::error::Error;
 use crate::language::{
     Budget, Evaluator, Expression, Frame, Function, Linker, Node, Op, OwnFunction, Property, Stop,
@@ -140,7 +140,7 @@ impl Context<'_> {
     pub(crate) fn by_expression(
         &self,
         expression: &Expression,
-        group: Option<&BitSet>,
+        asked: Asked,
     ) -> Result<Classified, Error> {
         let compiled = self.compile(expression)?;
         if compiled.is_by_class() {
@@ -157,19 +157,19 @@ impl Context<'_> {
             let mut keys = Keys::new(self, &compiled);
             // What is not evaluated keeps the label 0.
             keys.plain.values.label(Vec::new());
+            let group = asked.group;
             let places = Places { first, group };
-            self.by_objects(
-                &compiled,
-                places,
-                slots,
-                |class, value, frame| match value {
+            self.by_objects(&compiled, places, slots, |class, value, frame| {
+                let label = match value {
                     None => keys.of_class(class),
                     Some(value) => keys.label(value, frame),
-                },
-            )?;
+                };
+                asked.check(keys.plain.values.distinct_paths())?;
+                Ok(label)
+            })?;
             Ok(keys.plain.values)
         })?;
-        let values = merge(&mut labels, shares);
+        let values = merge(&mut labels, shares, asked)?;
         Ok(Classified {
             values,
             of: Assignment::ByObject(labels),
@@ -224,7 +224,7 @@ impl Context<'_> {
     /// Labels of the objects of a group, made in parallel; others are in no group.
     pub(crate) fn by_labels<C>(
         &self,
-        group: Option<&BitSet>,
+        asked: Asked,
         begin: impl Fn() -> C + Sync,
         label: impl Fn(&mut C, &mut PlainLabels, ObjectId, ClassId) -> LabelId + Sync,
     ) -> Result<Classified, Error> {
@@ -233,12 +233,15 @@ impl Context<'_> {
             let (mut plain, mut own) = (PlainLabels::default(), begin());
             // What is outside of the group keeps the label 0.
             plain.values.label(Vec::new());
+            let group = asked.group;
             self.each_object(Places { first, group }, slots, |object, class| {
-                Ok(label(&mut own, &mut plain, object, class))
+                let label = label(&mut own, &mut plain, object, class);
+                asked.check(plain.values.distinct_paths())?;
+                Ok(label)
             })?;
             Ok(plain.values)
         })?;
-        let values = merge(&mut labels, shares);
+        let values = merge(&mut labels, shares, asked)?;
         Ok(Classified {
             values,
             of: Assignment::ByObject(labels),
@@ -264,7 +267,7 @@ impl Context<'_> {
                 if let Some(value) = value.or_else(|| constant.map(Value::borrowed)) {
                     collect_objects(value, &mut objects);
                 }
-                (objects.len() - before) as u32
+                Ok((objects.len() - before) as u32)
             })?;
             Ok((slots.to_vec(), objects))
         })
@@ -316,19 +319,19 @@ impl Context<'_> {
         compiled: &'p Compiled,
         places: Places,
         slots: &mut [S],
-        mut use_value: impl FnMut(ClassId, Option<Value<'p>>, &mut Frame<'p>) -> S,
+        mut use_value: impl FnMut(ClassId, Option<Value<'p>>, &mut Frame<'p>) -> Result<S, Error>,
     ) -> Result<(), Error> {
         let evaluator = compiled.evaluator(self);
         let mut frame = Frame::new(self);
         self.each_object(places, slots, |object, class| {
             let node = &compiled.by_class[class as usize];
             if node.as_const().is_some() {
-                return Ok(use_value(class, None, &mut frame));
+                return use_value(class, None, &mut frame);
             }
             frame.visit(Value::Object(object));
             let value = evaluator.evaluate(node, &mut frame);
             evaluator.check(&frame, object)?;
-            Ok(use_value(class, Some(value), &mut frame))
+            use_value(class, Some(value), &mut frame)
         })
     }
 }
@@ -444,15 +447,14 @@ fn share(objects: usize) -> usize {
 }
 
 /// One set of values for the shares, whose labels are renumbered.
-fn merge(labels: &mut [LabelId], shares: Vec<Values>) -> Values {
+fn merge(labels: &mut [LabelId], shares: Vec<Values>, asked: Asked) -> Result<Values, Error> {
     let mut merged = Values::default();
-    let renumbered: Vec<Vec<LabelId>> = shares
-        .iter()
-        .map(|values| {
-            let labels = 0..values.labels() as LabelId;
-            labels.map(|label| merged.adopt(values, label)).collect()
-        })
-        .collect();
+    let mut renumbered: Vec<Vec<LabelId>> = Vec::new();
+    for values in &shares {
+        let labels = 0..values.labels() as LabelId;
+        renumbered.push(labels.map(|label| merged.adopt(values, label)).collect());
+        asked.check(merged.distinct_paths())?;
+    }
     labels
         .par_chunks_mut(share(labels.len()))
         .zip(renumbered)
@@ -461,5 +463,5 @@ fn merge(labels: &mut [LabelId], shares: Vec<Values>) -> Values {
                 *label = numbers[*label as usize];
             }
         });
-    merged
+    Ok(merged)
 }

@@ -22,7 +22,13 @@ pub(crate) struct Facts {
 }
 
 impl Context<'_> {
-    /// By object: how many references lead to it.
+    /// How many references of any strength an object holds.
+    pub(crate) fn out_degree(&self, object: ObjectId) -> usize {
+        let state = self.graph.state;
+        state.references(object).len() + usize::from(state.referent(object).is_some())
+    }
+
+    /// By object: how many references of any strength lead to it.
     pub(crate) fn in_degrees(&self) -> &[u32] {
         self.facts.in_degrees.get_or_init(|| {
             let columns = &self.graph.state.columns;

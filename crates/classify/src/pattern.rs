@@ -148,20 +148,26 @@ pub(crate) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> O
     close.min().map(|(_, name)| name)
 }
 
-/// How many letters must be added, removed or replaced to get from one word to the other.
+/// How many letters must be added, removed, replaced or swapped with the next to get from one word
+/// to the other.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let replaced = rows[i][j] + usize::from(a[i] != b[j]);
+            let least = replaced.min(row[j] + 1).min(rows[i][j + 1] + 1);
+            let swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+            row.push(if swapped {
+                least.min(rows[i - 1][j - 1] + 1)
+            } else {
+                least
+            });
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -221,6 +227,14 @@ mod tests {
             "java.lang.String",
             "java.util.HashMap",
         ];
+        let step = |word| closest(word, ["length", "package", "type"].into_iter());
+        assert_eq!(
+            step("tpye"),
+            Some("type"),
+            "swapped letters are one mistake"
+        );
+        assert_eq!(step("lenght"), Some("length"));
+        assert_eq!(step("tpey"), None);
         let message = |pattern| Pattern::new(pattern).no_match("class", names.into_iter());
         assert_eq!(
             message("Product"),

@@ -33,6 +33,17 @@ impl Step {
         }
     }
 
+    /// Whether every object surely comes to the next step.
+    pub(crate) fn keeps_all(&self) -> bool {
+        match self {
+            Step::Predefined(call) => call.argument.is_none() || call.what == What::Field,
+            // The group has only what it keeps.
+            Step::Where(_) => true,
+            // A list may be empty.
+            Step::Classify(_) | Step::To(_) => false,
+        }
+    }
+
     /// How a message calls it.
     pub fn name(&self) -> &str {
         match self {

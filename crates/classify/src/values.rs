@@ -139,6 +139,11 @@ impl Values {
         self.label(paths)
     }
 
+    /// Distinct paths: each becomes a node, or several.
+    pub(crate) fn distinct_paths(&self) -> usize {
+        self.paths.len() - 1
+    }
+
     /// Paths of all labels together.
     pub(crate) fn total_paths(&self) -> usize {
         self.total_paths

@@ -18,15 +18,13 @@ impl Session {
             &analysis.dominators,
             self.records(),
             self.progress(),
-        );
+        )
+        .with_most_nodes(MOST_NODES);
         let levels = context.levels_of(steps, group)?;
         let mut tree = Tree::new(&graph, group, &levels);
         drop(levels);
-        let nodes = tree.nodes().len();
-        if nodes > MOST_NODES {
-            return Err(Error::Question(format!(
-                "the tree has {nodes} nodes, too many to tell what each retains; take fewer objects or coarser steps"
-            )));
+        if tree.nodes().len() > MOST_NODES {
+            return Err(anthill_classify::Error::TooManyNodes(MOST_NODES).into());
         }
         tree.measure(&graph, self.progress())?;
         Ok(tree)

@@ -1,9 +1,9 @@
 //! Classifiers by what is in the objects: texts and fields, read from the dump in parallel.
 
-use anthill_heap::{BitSet, ClassId, ObjectId, Value};
+use anthill_heap::{ClassId, ObjectId, Value};
 use anthill_hprof::{Cursor, FieldPlace};
 
-use super::Context;
+use super::{Asked, Context};
 use crate::error::Error;
 use crate::plain_labels::PlainLabels;
 use crate::values::{Classified, LabelId};
@@ -66,9 +66,9 @@ impl<'a> Reading<'a> {
 }
 
 impl Context<'_> {
-    pub(super) fn texts(&self, group: Option<&BitSet>) -> Result<Classified, Error> {
+    pub(super) fn texts(&self, asked: Asked) -> Result<Classified, Error> {
         let begin = || Reading::new(self);
-        self.by_labels(group, begin, |reading, labels, object, _| {
+        self.by_labels(asked, begin, |reading, labels, object, _| {
             let Reading { here, arrays, .. } = reading;
             match here.text(arrays, self.state(), object, LONGEST_TEXT) {
                 Some(text) => labels.text(&format!("{text:?}")),
@@ -77,13 +77,13 @@ impl Context<'_> {
         })
     }
 
-    pub(super) fn fields(&self, name: &str, group: Option<&BitSet>) -> Result<Classified, Error> {
+    pub(super) fn fields(&self, name: &str, asked: Asked) -> Result<Classified, Error> {
         let place = |class| self.records.field_place(self.state(), class, name);
         let classes = 0..self.state().classes().len() as ClassId;
         let places: Vec<Option<FieldPlace>> = classes.map(place).collect();
         let begin = || Reading::new(self);
         self.by_labels(
-            group,
+            asked,
             begin,
             |reading, labels, object, class| match places[class as usize] {
                 Some(place) => reading.field(labels, object, place),

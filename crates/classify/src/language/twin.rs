@@ -291,7 +291,11 @@ impl Twin<'_> {
                     + referents.filter(|&to| to == object).count();
                 Number(count as i64)
             }
-            "out_degree" => Number(state.references(object).len() as i64),
+            "out_degree" => {
+                let holders = state.columns.referrers_by_referent.iter();
+                let referents = holders.filter(|&&from| from == object);
+                Number((state.references(object).len() + referents.count()) as i64)
+            }
             "references" => all(references(object)),
             "referrers" => {
                 let from = objects().filter(|&from| self.context.dominators.is_reachable(from));

@@ -211,7 +211,7 @@ impl<'p> Evaluator<'p> {
                 Value::List(kinds.map(|&kind| Value::text(kind)).collect())
             }
             Property::InDegree => Value::Int(self.context.in_degrees()[object as usize].into()),
-            Property::OutDegree => Value::Int(state.references(object).len() as i64),
+            Property::OutDegree => Value::Int(self.context.out_degree(object) as i64),
             Property::Text => match self.text(object, frame) {
                 Some(text) => Value::Text(text.into()),
                 None => Value::Null,
