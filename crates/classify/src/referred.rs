@@ -22,7 +22,7 @@ pub(crate) struct Referred {
 impl Referred {
     /// The same as a test of all elements of a list, if it can be had so.
     pub fn of(node: &Node) -> Option<Node> {
-        let &Op::Each(function @ (Function::Any | Function::All), slot) = &node.op else {
+        let &Op::Each(function @ (Function::Any | Function::All), slot, _) = &node.op else {
             return None;
         };
         let [list, condition] = node.parts.as_slice() else {

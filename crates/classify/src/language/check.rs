@@ -441,7 +441,7 @@ impl<'c> Checker<'c> {
             match kind {
                 Kind::Test | Kind::Mapping => {
                     let (slot, body) = self.lambda(argument, &item, *kind)?;
-                    op = Op::Each(signature.function, slot);
+                    op = Op::Each(signature.function, slot, self.spot(argument.span.start));
                     if *kind == Kind::Mapping {
                         gives = Type::list(body.ty);
                     }

@@ -95,7 +95,11 @@ impl<'p> Evaluator<'p> {
             }
             Op::Element => self.element(node, frame),
             Op::Function(function) => self.function(*function, node, frame),
-            Op::Each(function, _) => self.list_function(*function, node, frame),
+            Op::Each(function, _, spot) => {
+                let value = self.list_function(*function, node, frame);
+                frame.used.place(spot);
+                value
+            }
             Op::Path => {
                 let parts = node.parts.iter().map(|part| self.evaluate(part, frame));
                 Value::Path(parts.collect())
@@ -269,6 +273,14 @@ impl<'p> Evaluator<'p> {
     fn is_enum(&self, object: ObjectId) -> bool {
         let class = self.state().class_id(object);
         self.context.enum_name(class).is_some()
+    }
+
+    /// The same as [`Self::show`], without copying what is a text already.
+    pub(super) fn into_text(self, value: Value, frame: &mut Frame<'p>) -> String {
+        match value {
+            Value::Text(text) => text.into_owned(),
+            other => self.show(&other, frame),
+        }
     }
 
     /// A value as part of a text.

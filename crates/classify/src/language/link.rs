@@ -198,7 +198,9 @@ impl<'c> Linker<'c> {
                 }
             }
             // A test or mapping of no element.
-            Op::Each(function, _) if node.parts[0].as_const() == Some(&Value::List(Vec::new())) => {
+            Op::Each(function, ..)
+                if node.parts[0].as_const() == Some(&Value::List(Vec::new())) =>
+            {
                 return Node::constant(match function {
                     Function::All => Value::Bool(true),
                     Function::Any => Value::Bool(false),
@@ -296,7 +298,7 @@ impl Node {
                 self.parts[0].is_variable(CURRENT)
                     && matches!(property, Property::Reachable | Property::Rooted)
             }
-            Op::Each(function, _) => matches!(function, Function::Any | Function::All),
+            Op::Each(function, ..) => matches!(function, Function::Any | Function::All),
             Op::Function(function) => *function == Function::RootedBy,
             Op::Referred(_) => true,
             _ => false,

@@ -43,7 +43,7 @@ pub enum Op {
     /// What it is called on, then its arguments.
     Function(Function),
     /// A list, then what is evaluated with the slot set to each of its elements.
-    Each(Function, usize),
+    Each(Function, usize, Arc<Spot>),
     Path,
     List,
     /// A function of one's own, and its arguments.

@@ -14,20 +14,24 @@ const MOST_STEPS: u64 = if cfg!(test) { 2_000_000 } else { 20_000_000 };
 
 /// Loops and calls for all objects: this many for each on average, or so many for a small heap.
 const AVERAGE_STEPS: u64 = 1_000;
-const LEAST_BUDGET: u64 = 2_000_000_000;
+const LEAST_BUDGET: u64 = 200_000_000;
 
-/// Elements of lists that are looked at or copied for one object.
-const MOST_VISITS: u64 = if cfg!(test) { 1 << 22 } else { 1 << 32 };
+/// Elements of lists that are looked at or copied for one object, besides going a few times through
+/// the longest array that it comes to.
+const MOST_VISITS: u64 = if cfg!(test) { 4_000_000 } else { 60_000_000 };
+const ROUNDS_OF_ARRAY: u64 = 4;
 
-/// How many of those are as much work as a step, and after how many it is looked whether to go on.
-const VISITS_PER_STEP: u64 = 8;
+/// After how many of those it is looked whether to go on; each counts as a step for all objects.
 const CHECK_VISITS: u64 = 1 << 16;
 
 /// Elements of lists, and pieces of texts, that are made for one object.
 const MOST_CELLS: usize = if cfg!(test) { 400_000 } else { 8_000_000 };
 
-/// Characters of a text that count as one cell.
+/// Bytes of an element.
 const CELL: usize = 32;
+
+/// How often a text is there while it is used to make another one.
+const COPIES: usize = 3;
 
 /// Levels of nodes in all functions that are waiting for one another: each takes some stack.
 const DEEPEST_CALLS: usize = 600;
@@ -76,6 +80,8 @@ pub struct Used {
     visits: u64,
     /// When it is to be looked whether to go on.
     check_at: u64,
+    /// Elements of the longest array that was gone through.
+    longest_array: u64,
     cells: usize,
     depth: usize,
     pub stop: Option<Stop>,
@@ -87,14 +93,19 @@ impl Used {
         self.steps = 0;
         self.visits = 0;
         self.check_at = CHECK_VISITS;
+        self.longest_array = 0;
         self.cells = 0;
         self.depth = 0;
     }
 
     fn stop(&mut self, spot: Option<&Arc<Spot>>, reason: String) {
-        if self.stop.is_none() {
-            self.stop = Some(Stop::Limit(spot.cloned(), reason));
-        }
+        self.end(Stop::Limit(spot.cloned(), reason));
+    }
+
+    /// From now on every element and every step finds that there is nothing more to do.
+    fn end(&mut self, stop: Stop) {
+        self.stop.get_or_insert(stop);
+        self.check_at = 0;
     }
 
     /// Elements or texts were made.
@@ -120,8 +131,27 @@ impl Used {
         };
     }
 
-    pub fn make_text(&mut self, text: &str) {
-        let _ = self.make(text.len() / CELL);
+    /// A text of so many bytes is about to be made.
+    pub fn make_text(&mut self, bytes: usize) -> Flow {
+        self.make(bytes.saturating_mul(COPIES) / CELL)
+    }
+
+    /// A value becomes an element of a list.
+    pub fn keep(&mut self, value: &Value) -> Flow {
+        self.make(match value {
+            Value::Text(text) => 1 + text.len() / CELL,
+            Value::List(items) | Value::Path(items) => 1 + items.len(),
+            _ => 1,
+        })
+    }
+
+    /// An array is gone through.
+    pub fn array(&mut self, length: u32) {
+        self.longest_array = self.longest_array.max(length.into());
+    }
+
+    fn most_visits(&self) -> u64 {
+        MOST_VISITS + ROUNDS_OF_ARRAY * self.longest_array
     }
 }
 
@@ -157,20 +187,25 @@ impl<'p> Evaluator<'p> {
 
     /// Looks whether to go on.
     fn settle(&self, used: &mut Used, spot: Option<&Arc<Spot>>) {
+        if used.stop.is_some() {
+            return;
+        }
         if used.visits >= used.check_at {
-            used.unsettled += (used.visits + CHECK_VISITS - used.check_at) / VISITS_PER_STEP;
+            used.unsettled += used.visits + CHECK_VISITS - used.check_at;
             used.check_at = used.visits + CHECK_VISITS;
         }
         let steps = mem::take(&mut used.unsettled);
         let spent = self.budget.spent.fetch_add(steps, Ordering::Relaxed) + steps;
         let most = self.budget.most;
         let reason = if self.context.progress.cancelled() {
-            used.stop = Some(Stop::Cancelled);
-            return;
+            return used.end(Stop::Cancelled);
         } else if used.steps > MOST_STEPS {
             format!("stopped after {MOST_STEPS} steps for one object")
-        } else if used.visits > MOST_VISITS {
-            format!("stopped after looking at {MOST_VISITS} elements of lists for one object")
+        } else if used.visits > used.most_visits() {
+            format!(
+                "stopped after looking at {} elements of lists for one object",
+                used.most_visits()
+            )
         } else if spent > most {
             format!("stopped after {most} steps for all objects together")
         } else {
@@ -266,7 +301,7 @@ impl<'p> Evaluator<'p> {
     fn add(&self, slot: usize, value: Value<'p>, spot: &Arc<Spot>, frame: &mut Frame<'p>) {
         match frame.take(slot) {
             Value::List(mut items) => {
-                if frame.used.make(1).is_continue() {
+                if frame.used.keep(&value).is_continue() {
                     items.push(value);
                 } else {
                     frame.used.place(spot);
@@ -283,8 +318,11 @@ impl<'p> Evaluator<'p> {
     /// Numbers added, texts joined.
     pub(super) fn sum(&self, a: Value<'p>, b: Value<'p>, frame: &mut Frame<'p>) -> Value<'p> {
         if matches!(a, Value::Text(_)) || matches!(b, Value::Text(_)) {
-            let text = self.show(&a, frame) + &self.show(&b, frame);
-            frame.used.make_text(&text);
+            let (mut text, more) = (self.into_text(a, frame), self.into_text(b, frame));
+            if frame.used.make_text(text.len() + more.len()).is_break() {
+                return Value::Null;
+            }
+            text += &more;
             return Value::Text(text.into());
         }
         let numbers = self.as_number(&a, frame).zip(self.as_number(&b, frame));
@@ -297,7 +335,7 @@ impl<'p> Evaluator<'p> {
 
 impl Used {
     /// Says where it was stopped, if that is not known.
-    fn place(&mut self, at: &Arc<Spot>) {
+    pub(super) fn place(&mut self, at: &Arc<Spot>) {
         if let Some(Stop::Limit(spot @ None, _)) = &mut self.stop {
             *spot = Some(at.clone());
         }
@@ -468,6 +506,21 @@ mod tests {
             assert!(
                 shown.contains("elements of lists for one object, at"),
                 "{shown}"
+            );
+            assert!(shown.contains("column 49"), "{shown}");
+            let again = "range(0, 1_000_000).map(x => range(0, 1_000_000).count).sum";
+            let begun = std::time::Instant::now();
+            let shown = message("", again);
+            assert!(shown.contains("column 25: stopped after"), "{shown}");
+            // The inner list is not begun again and again.
+            assert!(begun.elapsed().as_secs() < 60);
+            let kept = message(
+                "",
+                "{ let t = range(0, 9999).join('-'); range(0, 999).map(x => t) }",
+            );
+            assert!(
+                kept.contains("column 55: stopped because lists and texts"),
+                "{kept}"
             );
             let copies = "{ let all = range(0, 1000).map(x => x); while true { let b = all; } }";
             let shown = message("", copies);

@@ -24,24 +24,28 @@ impl<'p> Evaluator<'p> {
                 Value::Object(object) => self.each_of(*property, object, frame, visit),
                 _ => NEXT,
             },
-            Op::Each(Function::Filter, slot) => {
+            Op::Each(Function::Filter, slot, spot) => {
                 let body = &list.parts[1];
-                self.each(&list.parts[0], frame, &mut |frame, item| {
+                let flow = self.each(&list.parts[0], frame, &mut |frame, item| {
                     frame.set(*slot, item.clone());
                     if self.holds(body, frame) {
                         visit(frame, item)
                     } else {
                         NEXT
                     }
-                })
+                });
+                frame.used.place(spot);
+                flow
             }
-            Op::Each(Function::Map, slot) => {
+            Op::Each(Function::Map, slot, spot) => {
                 let body = &list.parts[1];
-                self.each(&list.parts[0], frame, &mut |frame, item| {
+                let flow = self.each(&list.parts[0], frame, &mut |frame, item| {
                     frame.set(*slot, item);
                     let mapped = self.evaluate(body, frame);
                     visit(frame, mapped)
-                })
+                });
+                frame.used.place(spot);
+                flow
             }
             Op::Function(Function::Range) => {
                 let bounds = (
@@ -74,7 +78,7 @@ impl<'p> Evaluator<'p> {
         node: &'p Node,
         frame: &mut Frame<'p>,
     ) -> Value<'p> {
-        let Op::Each(_, slot) = node.op else {
+        let Op::Each(_, slot, _) = node.op else {
             return Value::Null;
         };
         let [list, body] = node.parts.as_slice() else {
@@ -85,8 +89,9 @@ impl<'p> Evaluator<'p> {
         let mut found = false;
         let _ = match function {
             Function::Filter | Function::Map => self.each(node, frame, &mut |frame, item| {
+                let flow = frame.used.keep(&item);
                 items.push(item);
-                frame.used.make(1)
+                flow
             }),
             _ => self.each(list, frame, &mut |frame, item| {
                 frame.set(slot, item);
@@ -273,10 +278,14 @@ impl<'p> Evaluator<'p> {
                 let mut texts = Vec::new();
                 let _ = self.each(list, frame, &mut |frame, item| {
                     let text = self.show(&item, frame);
-                    frame.used.make_text(&text);
+                    let bytes = text.len() + between.len();
                     texts.push(text);
+                    frame.used.make_text(bytes)?;
                     frame.used.make(1)
                 });
+                if frame.used.stop.is_some() {
+                    return Value::Null;
+                }
                 Value::Text(texts.join(&between).into())
             }
             _ => self.fold_numbers(function, list, frame),
@@ -315,10 +324,12 @@ impl<'p> Evaluator<'p> {
                 Value::Object(object) => objects.insert(object),
                 _ => !items.iter().any(|known| self.equal(known, &item, frame)),
             };
-            if new {
-                items.push(item);
+            if !new {
+                return NEXT;
             }
-            frame.used.make(usize::from(new))
+            let flow = frame.used.keep(&item);
+            items.push(item);
+            flow
         });
         Value::List(items)
     }

@@ -259,7 +259,9 @@ impl<'p> Evaluator<'p> {
                 }
             }
             Property::Elements => {
-                for index in 0..state.array_length(object).unwrap_or(0) {
+                let length = state.array_length(object).unwrap_or(0);
+                frame.used.array(length);
+                for index in 0..length {
                     self.visited(frame)?;
                     let stored = frame.cursor(object).element(state, object, index);
                     visit(
