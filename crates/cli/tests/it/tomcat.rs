@@ -123,7 +123,7 @@ fn a_registered_driver_holds_the_loader() {
     let holder = ["a JDBC driver that is still registered (shop.ShopDriver @"];
     check("driver", &holder, |path, _| {
         let redacted = redacted(path, "names");
-        assert!(redacted.contains("still registered (name-"), "{redacted}");
+        assert!(redacted.contains("still registered (class-"), "{redacted}");
         assert!(!redacted.contains("shop.ShopDriver"), "{redacted}");
         assert!(!redacted.contains("webapps"), "{redacted}");
     });
