@@ -9,6 +9,6 @@ pub mod text;
 mod treemap;
 mod waste;
 
-pub use document::{Document, SuspectText};
+pub use document::{Document, SuspectText, suspects};
 pub use redaction::{Redaction, Redactor};
 pub use waste::Waste;

@@ -5,6 +5,7 @@ use std::ops::Range;
 use anthill_heap::{BitSet, ClassId, HeapState, ObjectId, OffsetsView, RootOrigin, Sizer, Sizes};
 
 use crate::Convention;
+use crate::groups::GroupTotals;
 
 /// An object number, or [`Graph::system_loader`].
 pub type NodeId = u32;
@@ -210,6 +211,14 @@ impl<'a> Graph<'a> {
             None => self
                 .system_loader_class
                 .map_or(0, |class| self.sizer.size(class, 0)),
+        }
+    }
+
+    /// How many nodes a set has, and their bytes.
+    pub fn totals(&self, set: &BitSet) -> GroupTotals {
+        GroupTotals {
+            objects: set.count() as u64,
+            bytes: set.iter().map(|node| self.size(node)).sum(),
         }
     }
 

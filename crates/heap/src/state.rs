@@ -104,6 +104,12 @@ impl HeapState {
         Some((self.columns.referents[index], strength))
     }
 
+    /// Whether a class, or one of its superclasses, has that name.
+    pub fn extends(&self, class: ClassId, name: &str) -> bool {
+        self.superclasses(class)
+            .any(|class| self.tables.classes[class as usize].name == name)
+    }
+
     /// The class objects' view of inheritance: the class itself, then its superclasses.
     pub fn superclasses(&self, class: ClassId) -> impl Iterator<Item = ClassId> + '_ {
         std::iter::successors(Some(class), |&class| {

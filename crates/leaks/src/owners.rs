@@ -75,25 +75,18 @@ impl Owners {
 
     fn new(graph: &Graph, dominators: &Dominators, owners: Vec<NodeId>, group: &BitSet) -> Self {
         let closure = gc_closure_among(graph, dominators.reachable(), &owners);
-        let mut retained = GroupTotals::default();
-        for node in closure.iter() {
-            retained.objects += 1;
-            retained.bytes += graph.size(node);
-        }
-        let mut covered = (0, 0);
-        for node in group.iter().filter(|&node| dominators.is_reachable(node)) {
-            covered.1 += graph.size(node);
-            covered.0 += if closure.contains(node) {
-                graph.size(node)
-            } else {
-                0
-            };
-        }
+        let bytes = |of: &dyn Fn(NodeId) -> bool| {
+            let nodes = group.iter().filter(|&node| of(node));
+            nodes.map(|node| graph.size(node)).sum()
+        };
         Owners {
             owners,
+            retained: graph.totals(&closure),
+            covered: (
+                bytes(&|node| closure.contains(node)),
+                bytes(&|node| dominators.is_reachable(node)),
+            ),
             closure,
-            retained,
-            covered,
         }
     }
 }

@@ -35,10 +35,6 @@ pub struct Roles<'a> {
 impl<'a> Roles<'a> {
     pub fn new(state: &'a HeapState, dominators: &'a Dominators) -> Self {
         let classes = 0..state.classes().len() as ClassId;
-        let extends = |class: ClassId, name: &str| {
-            let mut chain = state.superclasses(class);
-            chain.any(|class| state.classes()[class as usize].name == name)
-        };
         let name = |class: ClassId| state.classes()[class as usize].name.as_str();
         let is_platform = |class: ClassId| {
             let element = name(class).trim_end_matches("[]");
@@ -52,7 +48,7 @@ impl<'a> Roles<'a> {
             dominators,
             is_loader: classes
                 .clone()
-                .map(|class| extends(class, "java.lang.ClassLoader"))
+                .map(|class| state.extends(class, "java.lang.ClassLoader"))
                 .collect(),
             is_cleaner: classes
                 .clone()
@@ -64,7 +60,7 @@ impl<'a> Roles<'a> {
                 .collect(),
             is_thread: classes
                 .clone()
-                .map(|class| extends(class, "java.lang.Thread"))
+                .map(|class| state.extends(class, "java.lang.Thread"))
                 .collect(),
             is_inner_part: classes
                 .clone()

@@ -45,6 +45,17 @@ impl Default for Thresholds {
     }
 }
 
+impl Thresholds {
+    /// How severe it is to retain so much of the reachable heap.
+    pub fn severity(&self, retained: u64, reachable: u64) -> Severity {
+        if retained as f64 > reachable as f64 * self.high / 100.0 {
+            Severity::High
+        } else {
+            Severity::Medium
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
@@ -294,20 +305,16 @@ impl Finder<'_> {
     }
 
     fn severity(&self, retained: u64) -> Severity {
-        if retained > self.input.share(self.thresholds.high) {
-            Severity::High
-        } else {
-            Severity::Medium
-        }
+        self.thresholds.severity(retained, self.input.reachable)
     }
 
     fn of_place(&self, place: &Place) -> Suspect {
-        let subject = match place.loader {
-            Some(loader) => Subject::Loader(loader),
-            None => Subject::Object(self.roles.recognisable(place.at)),
-        };
-        let (Subject::Loader(node) | Subject::Object(node)) = subject else {
-            unreachable!("a place is one object")
+        let (node, subject) = match place.loader {
+            Some(loader) => (loader, Subject::Loader(loader)),
+            None => {
+                let named = self.roles.recognisable(place.at);
+                (named, Subject::Object(named))
+            }
         };
         let retained = self.retained(node);
         Suspect {
@@ -349,7 +356,7 @@ impl Finder<'_> {
     /// Whether a class retains much besides what is covered already.
     fn keeps_more_than(&self, covered: &BitSet, class: ClassId, group: &BitSet) -> bool {
         let graph = self.input.graph;
-        let bytes = |set: &BitSet| set.iter().map(|node| graph.size(node)).sum::<u64>();
+        let bytes = |set: &BitSet| graph.totals(set).bytes;
         let retained = self.input.classes[class as usize].1;
         let unexplained = 1.0 - self.thresholds.explained / 100.0;
         let least = self.input.share(self.thresholds.class);
@@ -358,7 +365,7 @@ impl Finder<'_> {
         if retained.saturating_sub(covered_bytes) > least {
             return true;
         }
-        if self.input.reachable - covered_bytes <= least {
+        if self.input.reachable.saturating_sub(covered_bytes) <= least {
             return false;
         }
         let mut further = self.closure(group);

@@ -49,16 +49,12 @@ impl Session {
         self.progress().stage("measuring the group", 0);
         let graph = self.graph();
         let members: Vec<NodeId> = group.iter().collect();
-        let totals = |set: &BitSet| GroupTotals {
-            objects: set.count() as u64,
-            bytes: set.iter().map(|node| graph.size(node)).sum(),
-        };
-        let own = totals(group);
+        let own = graph.totals(group);
         Ok(GroupMetrics {
             objects: own.objects,
             shallow: own.bytes,
-            deep: totals(&transitive_closure(&graph, &members)),
-            retained: totals(&gc_closure(&graph, &members)),
+            deep: graph.totals(&transitive_closure(&graph, &members)),
+            retained: graph.totals(&gc_closure(&graph, &members)),
         })
     }
 

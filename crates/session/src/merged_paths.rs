@@ -117,9 +117,7 @@ impl Session {
         }
         self.progress().stage("adding up what is retained", 0);
         let graph = self.graph();
-        let closure = gc_closure(&graph, objects);
-        let nodes = (0..graph.len()).filter(|&node| closure.contains(node));
-        Ok(nodes.map(|node| graph.size(node)).sum())
+        Ok(graph.totals(&gc_closure(&graph, objects)).bytes)
     }
 }
 

@@ -199,9 +199,9 @@ impl Scene<'_> {
             "java.util.Dictionary",
         ];
         node < state.len()
-            && state
-                .superclasses(state.class_id(node))
-                .any(|class| roots.contains(&state.classes()[class as usize].name.as_str()))
+            && roots
+                .iter()
+                .any(|root| state.extends(state.class_id(node), root))
     }
 
     fn listeners(&self) -> Option<Pattern> {
@@ -373,10 +373,7 @@ impl Session {
 
     pub(crate) fn is_thread(&self, node: NodeId) -> bool {
         let state = self.state();
-        node < state.len()
-            && state
-                .superclasses(state.class_id(node))
-                .any(|class| state.classes()[class as usize].name == "java.lang.Thread")
+        node < state.len() && state.extends(state.class_id(node), "java.lang.Thread")
     }
 
     /// The state that a web application's class loader says it is in.
@@ -416,11 +413,7 @@ impl Session {
     fn reference_queues(&self) -> Option<Pattern> {
         let (state, records) = (self.state(), self.records());
         let dominators = &self.analysis().ok()?.dominators;
-        let extends_queue = |&class: &ClassId| {
-            let mut chain = state.superclasses(class);
-            chain
-                .any(|class| state.classes()[class as usize].name == "java.lang.ref.ReferenceQueue")
-        };
+        let extends_queue = |&class: &ClassId| state.extends(class, "java.lang.ref.ReferenceQueue");
         let classes = (0..state.classes().len() as ClassId).filter(extends_queue);
         let queues = classes.flat_map(|class| self.objects_of_class(class));
         let length = |queue: NodeId| match records.field(state, queue, "queueLength") {

@@ -107,17 +107,13 @@ impl Session {
             Subject::Owners(owners) => !owners.iter().all(|&owner| within(owner)),
             Subject::Class(_) => true,
         });
-        let high = analysis.total().retained as f64 * thresholds.high / 100.0;
+        let reachable = analysis.total().retained;
         let suspect = |&loader: &NodeId| {
             let retained = dominators.retained(loader);
             Suspect {
                 subject: Subject::Loader(loader),
                 retained,
-                severity: if retained as f64 > high {
-                    Severity::High
-                } else {
-                    Severity::Medium
-                },
+                severity: thresholds.severity(retained, reachable),
                 accumulation: None,
                 kept: None,
             }

@@ -128,10 +128,10 @@ impl Session {
 
     /// What would die with a group, exactly: one walk over the heap.
     pub fn kept_by(&self, graph: &Graph, group: &[NodeId]) -> Kept {
-        let closure = gc_closure(graph, group);
+        let totals = graph.totals(&gc_closure(graph, group));
         Kept {
-            objects: Some(closure.count() as u64),
-            retained: closure.iter().map(|node| graph.size(node)).sum(),
+            objects: Some(totals.objects),
+            retained: totals.bytes,
         }
     }
 

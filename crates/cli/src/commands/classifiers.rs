@@ -84,29 +84,40 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let defined = definitions.all().iter().map(Row::from);
     let rows: Vec<Row> = CATALOG.iter().map(Row::from).chain(defined).collect();
+    let titles = [
+        "name",
+        "cardinality",
+        "returns",
+        "what it says, and an example",
+    ];
+    print(arguments, rows, titles, |row| {
+        let argument = row.argument.map(|argument| format!("({argument})"));
+        [
+            format!("{}{}", row.name, argument.unwrap_or_default()),
+            match row.kind {
+                "classifier" => row.cardinality,
+                kind => kind.to_owned(),
+            },
+            row.returns.to_owned(),
+            format!("{}: {}", row.description, row.example),
+        ]
+    })
+}
+
+/// Prints rows as JSON or as a table of these cells.
+fn print<T: Serialize>(
+    arguments: &Arguments,
+    rows: Vec<T>,
+    titles: [&'static str; 4],
+    cells: impl Fn(T) -> [String; 4],
+) -> Result<(), Failure> {
     let mut out = Out::stdout();
     if arguments.json {
         serde_json::to_writer_pretty(&mut out, &rows)?;
         out.blank()?;
     } else {
-        let mut table = Table::new([
-            ("name", Align::Left),
-            ("cardinality", Align::Left),
-            ("returns", Align::Left),
-            ("what it says, and an example", Align::Left),
-        ]);
-        for row in rows {
-            let argument = row.argument.map(|argument| format!("({argument})"));
-            table.row([
-                format!("{}{}", row.name, argument.unwrap_or_default()),
-                match row.kind {
-                    "classifier" => row.cardinality,
-                    kind => kind.to_owned(),
-                },
-                row.returns.to_owned(),
-                format!("{}: {}", row.description, row.example),
-            ]);
-        }
+        let mut table = Table::new(titles.map(|title| (title, Align::Left)));
+        rows.into_iter().for_each(|row| table.row(cells(row)));
         table.print(&mut out)?;
     }
     Ok(out.flush()?)
@@ -133,26 +144,13 @@ impl From<&Signature> for FunctionRow {
 
 fn functions(arguments: &Arguments) -> Result<(), Failure> {
     let rows: Vec<FunctionRow> = SIGNATURES.iter().map(FunctionRow::from).collect();
-    let mut out = Out::stdout();
-    if arguments.json {
-        serde_json::to_writer_pretty(&mut out, &rows)?;
-        out.blank()?;
-    } else {
-        let mut table = Table::new([
-            ("of", Align::Left),
-            ("property or function", Align::Left),
-            ("gives", Align::Left),
-            ("what it says", Align::Left),
-        ]);
-        for row in rows {
-            table.row([
-                row.of.to_owned(),
-                row.usage,
-                row.returns.to_owned(),
-                row.description.to_owned(),
-            ]);
-        }
-        table.print(&mut out)?;
-    }
-    Ok(out.flush()?)
+    let titles = ["of", "property or function", "gives", "what it says"];
+    print(arguments, rows, titles, |row| {
+        [
+            row.of.to_owned(),
+            row.usage,
+            row.returns.to_owned(),
+            row.description.to_owned(),
+        ]
+    })
 }

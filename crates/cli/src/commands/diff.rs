@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count};
 use crate::output::{BOLD, Out, csv, json};
-use crate::report::{Document, Redaction, SuspectText};
+use crate::report::{self, SuspectText};
 use crate::source::{Source, SourceArguments, limit};
 
 /// Compare dumps: which classes and packages grew, which suspects are new
@@ -96,7 +96,7 @@ impl Heap {
         Ok(Heap {
             name: source.name.clone(),
             snapshot: source.session.snapshot()?,
-            suspects: Document::new(source, &report, Redaction::None)?.suspects,
+            suspects: report::suspects(source, &report)?,
         })
     }
 }

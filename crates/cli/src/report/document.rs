@@ -159,18 +159,16 @@ struct Maker<'a> {
     redactor: Redactor,
 }
 
+/// The suspects of a report alone, with nothing hidden.
+pub fn suspects(source: &Source, report: &Report) -> Result<Vec<SuspectText>, Failure> {
+    Ok(Maker::new(source, Redaction::None)?.suspects(report))
+}
+
 impl Document {
     pub fn new(source: &Source, report: &Report, redaction: Redaction) -> Result<Self, Failure> {
         let session = &source.session;
-        let analysis = session.analysis()?;
-        let total = analysis.total();
-        let maker = Maker {
-            session,
-            analysis,
-            file: &source.name,
-            reachable: total.retained,
-            redactor: Redactor::new(redaction, session, analysis),
-        };
+        let total = session.analysis()?.total();
+        let maker = Maker::new(source, redaction)?;
         Ok(Document {
             file: maker.redactor.file(&source.name),
             objects: total.objects,
@@ -185,11 +183,7 @@ impl Document {
                 .iter()
                 .map(|missing| missing.what.clone())
                 .collect(),
-            suspects: report
-                .suspects
-                .iter()
-                .map(|suspect| maker.suspect(suspect))
-                .collect(),
+            suspects: maker.suspects(report),
             patterns: maker.patterns(&report.patterns),
             context: report
                 .context
@@ -203,7 +197,24 @@ impl Document {
     }
 }
 
-impl Maker<'_> {
+impl<'a> Maker<'a> {
+    fn new(source: &'a Source, redaction: Redaction) -> Result<Self, Failure> {
+        let session = &source.session;
+        let analysis = session.analysis()?;
+        Ok(Maker {
+            session,
+            analysis,
+            file: &source.name,
+            reachable: analysis.total().retained,
+            redactor: Redactor::new(redaction, session, analysis),
+        })
+    }
+
+    fn suspects(&self, report: &Report) -> Vec<SuspectText> {
+        let suspects = report.suspects.iter();
+        suspects.map(|suspect| self.suspect(suspect)).collect()
+    }
+
     fn suspect(&self, suspect: &ReportedSuspect) -> SuspectText {
         let owners: Vec<Owner> = suspect
             .ways
