@@ -1,0 +1,299 @@
+//! The messages of both directions. The agent reports facts and carries out orders; when a state is taken, what
+//! is followed and how often is sampled is the recorder's business.
+
+use crate::codec::{kinds, messages, structs};
+
+messages! {
+    /// What the agent says.
+    pub enum FromAgent {
+        /// First of all, once.
+        Hello(Hello) = 1,
+        /// A pause of the garbage collector is over.
+        Gc(Gc) = 2,
+        Class(Class) = 3,
+        Method(Method) = 4,
+        Stack(Stack) = 5,
+        /// A thread was started, or was running already when the agent came.
+        Thread(Thread) = 6,
+        ThreadEnd(ThreadEnd) = 7,
+        Sample(Sample) = 8,
+        /// Where tracked objects are in a dump; several messages before its `StateDone`.
+        Identities(Identities) = 9,
+        /// An order to take a state or to collect was carried out, or failed.
+        StateDone(StateDone) = 10,
+        /// How a class of a walk is made; all classes of a walk come before its `StateDone`, each class once.
+        Shape(Shape) = 11,
+        /// Events were lost because they came faster than they could be sent.
+        Dropped(Dropped) = 12,
+        /// What the agent cost so far; every few seconds, and after every state.
+        Cost(Cost) = 13,
+        /// The answer to `Flush`: everything that happened before it has been sent.
+        Flushed(u32) = 14,
+        /// The last message: the JVM ends, or the agent was told to stop.
+        Goodbye(Goodbye) = 15,
+    }
+}
+
+messages! {
+    /// What the recorder says. Orders are carried out one after the other.
+    pub enum ToAgent {
+        TakeDump(TakeDump) = 1,
+        TakeWalk(TakeWalk) = 2,
+        /// Do a full garbage collection; answered by `StateDone`.
+        Collect(u32) = 3,
+        SetSampling(SetSampling) = 4,
+        /// Replaces the classes whose instances are tracked; none stops the tracking.
+        HeadClasses(Vec<HeadClass>) = 5,
+        /// Send everything, then `Flushed` with this number.
+        Flush(u32) = 6,
+        /// Stop all events, forget all objects, say goodbye and close the connection; the JVM goes on.
+        Stop(Stop) = 7,
+    }
+}
+
+structs! {
+    pub struct Hello {
+        /// [`PROTOCOL`](crate::PROTOCOL) of the agent.
+        pub protocol: u32,
+        pub pid: u32,
+        /// Whether the agent came to a running JVM.
+        pub attached: bool,
+        /// Such as `OpenJDK 64-Bit Server VM`.
+        pub vm_name: String,
+        /// Such as `17.0.15+6-Debian-1deb12u1`.
+        pub vm_version: String,
+        pub vm_vendor: String,
+        /// The feature release: `17`.
+        pub specification: String,
+        /// Arguments for the JVM, as typed.
+        pub vm_arguments: Vec<String>,
+        /// Flags that differ from their defaults, as name and value.
+        pub vm_flags: Vec<(String, String)>,
+        /// The main class or jar and the program's arguments.
+        pub command: String,
+        /// `G1`, `Parallel`, `Serial`, `ZGC`, `Shenandoah`, `Epsilon`; empty if not known.
+        pub collector: String,
+        /// Two clocks at the same moment: the wall clock (nanoseconds since 1970) and the monotonic one.
+        pub wall_ns: u64,
+        pub now_ns: u64,
+        /// When the JVM started, on the wall clock, to the millisecond; 0 if not known.
+        pub jvm_start_wall_ns: u64,
+        pub cores: u32,
+        /// Bytes; 0 if not known.
+        pub max_heap: u64,
+        /// Bytes objects are aligned to; 0 if not known.
+        pub object_alignment: u32,
+        pub compressed_references: Option<bool>,
+        /// What cannot be had here and why, each a sentence.
+        pub missing: Vec<String>,
+    }
+
+    pub struct Gc {
+        /// Pauses since the agent came, from 1.
+        pub number: u32,
+        pub start_ns: u64,
+        pub end_ns: u64,
+        pub kind: GcKind,
+        /// The collector's own name for what ran, such as `G1 incremental collections`; empty if not known.
+        pub collector: String,
+        /// Such as `G1 Evacuation Pause`; empty if not known.
+        pub cause: String,
+        /// Bytes of heap in use before and after, and committed after; 0 if not known.
+        pub used_before: u64,
+        pub used_after: u64,
+        pub committed: u64,
+        /// CPU time of the whole process when it was reported.
+        pub process_cpu_ns: u64,
+    }
+
+    /// A class, by the id of its `java.lang.Class` object.
+    pub struct Class {
+        pub id: u64,
+        /// As the JVM writes it: `Ljava/lang/String;`, `[I`.
+        pub signature: String,
+    }
+
+    pub struct Method {
+        pub number: u32,
+        /// Of the class that declares it, such as `Ljava/util/HashMap;`; empty if it is gone.
+        pub class: String,
+        pub name: String,
+        pub signature: String,
+        /// The source file, if the class says so.
+        pub source: Option<String>,
+        /// First bytecode index and line, in the JVM's order; empty if not known or native.
+        pub lines: Vec<(u32, u32)>,
+    }
+
+    pub struct Stack {
+        pub number: u32,
+        /// The innermost first.
+        pub frames: Vec<Frame>,
+    }
+
+    pub struct Frame {
+        pub method: u32,
+        /// Bytecode index; -1 in a native method.
+        pub location: i32,
+    }
+
+    pub struct Thread {
+        pub number: u32,
+        pub time_ns: u64,
+        /// `Thread.getId()`; 0 if not known.
+        pub java_id: u64,
+        pub name: String,
+        /// Whether it was running already when the agent came.
+        pub earlier: bool,
+    }
+
+    pub struct ThreadEnd {
+        pub number: u32,
+        pub time_ns: u64,
+    }
+
+    /// An allocation that was sampled.
+    pub struct Sample {
+        pub time_ns: u64,
+        pub class: u64,
+        pub size: u64,
+        /// Allocated bytes it stands for.
+        pub weight: u64,
+        pub thread: u32,
+        pub stack: u32,
+        /// The object's id; 0 if it is not followed.
+        pub id: u64,
+    }
+
+    pub struct Identities {
+        pub order: u32,
+        /// Id and address, which is its id in the dump.
+        pub objects: Vec<(u64, u64)>,
+    }
+
+    pub struct StateDone {
+        pub order: u32,
+        /// Why there is no state; nothing else counts then.
+        pub failure: Option<String>,
+        /// Why there are no or not all identities, if some were wanted.
+        pub identities_missing: Option<String>,
+        pub start_ns: u64,
+        pub end_ns: u64,
+        /// How long all threads stood still, everything of the order together.
+        pub pause_ns: u64,
+        /// Whether the JVM itself measured the pause; otherwise it is the time the calls took.
+        pub pause_measured: bool,
+        /// The last garbage collection before the state.
+        pub gc: u32,
+        /// Tracked objects that were sent, or objects of the walk.
+        pub objects: u64,
+        /// References of the walk.
+        pub references: u64,
+    }
+
+    /// What a walk needs to know about a class.
+    pub struct Shape {
+        pub class: u64,
+        pub superclass: u64,
+        /// The id of the class loader object; 0 for the boot loader.
+        pub loader: u64,
+        pub interface: bool,
+        /// Interfaces it names itself.
+        pub interfaces: Vec<u64>,
+        /// Fields it declares itself, in the JVM's order; see [`field_places`](crate::field_places).
+        pub fields: Vec<Field>,
+    }
+
+    pub struct Field {
+        pub name: String,
+        pub signature: String,
+        pub is_static: bool,
+    }
+
+    pub struct Dropped {
+        pub samples: u64,
+        pub gcs: u64,
+        pub threads: u64,
+    }
+
+    /// Sums since the agent came.
+    pub struct Cost {
+        pub time_ns: u64,
+        /// CPU time of the agent's own threads, states included.
+        pub agent_cpu_ns: u64,
+        /// Events on threads of the program or the JVM, and the time they took there.
+        pub events: u64,
+        pub event_ns: u64,
+        /// Objects that are followed now.
+        pub followed: u64,
+    }
+
+    pub struct Goodbye {
+        pub time_ns: u64,
+        pub reason: GoodbyeReason,
+    }
+
+    pub struct TakeDump {
+        pub order: u32,
+        /// Absolute, as the JVM sees it; a file there is replaced.
+        pub path: String,
+        /// Do a full garbage collection before it.
+        pub collect: bool,
+        /// Look for new instances of the head classes before it.
+        pub find_heads: bool,
+        /// Objects that may be followed at the same time; 0 leaves the identities out.
+        pub limit: u32,
+        /// Threads of the JVM that may write, where it can use several; 0 leaves it to the JVM.
+        pub threads: u32,
+    }
+
+    pub struct TakeWalk {
+        pub order: u32,
+        /// Where the file of [`walk`](crate::walk) is written, best on tmpfs; a file there is replaced.
+        pub path: String,
+        /// Do a full garbage collection before it.
+        pub collect: bool,
+    }
+
+    pub struct SetSampling {
+        /// The mean number of bytes between two samples: 0 is off, 1 is every object.
+        pub bytes: u32,
+        pub follow: Follow,
+    }
+
+    pub struct HeadClass {
+        /// As the JVM writes it: `java/util/HashMap`.
+        pub name: String,
+        pub subclasses: bool,
+    }
+
+    pub struct Stop {}
+}
+
+kinds! {
+    pub enum GcKind {
+        Unknown = 0,
+        /// Of the young generation, or a mixed one.
+        Young = 1,
+        /// Of the old generation, by a collector that has such.
+        Old = 2,
+        /// Of the whole heap.
+        Full = 3,
+        /// A pause of a collector that works beside the program.
+        ConcurrentPause = 4,
+    }
+
+    /// How sampled objects are followed.
+    pub enum Follow {
+        Nothing = 0,
+        /// By a weak handle, for dumps.
+        Handle = 1,
+        /// By a tag, for walks.
+        Tag = 2,
+    }
+
+    pub enum GoodbyeReason {
+        JvmEnds = 1,
+        Stopped = 2,
+    }
+}
