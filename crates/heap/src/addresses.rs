@@ -18,6 +18,13 @@ pub struct Block {
     unused: u32,
 }
 
+impl Block {
+    /// Which of the 64 addresses have objects.
+    pub fn bits(&self) -> u64 {
+        self.bits
+    }
+}
+
 const SLOTS_PER_BLOCK_BITS: u32 = 6;
 const SMALLEST_PAGE_BITS: u32 = 12;
 const LARGEST_PAGE_BITS: u32 = 21;
@@ -79,6 +86,62 @@ impl AddressMap {
 
     pub fn from_parts(parts: AddressMapParts) -> Self {
         AddressMap { parts }
+    }
+
+    /// From the parts that cannot be computed from others: which pages exist, and the bits of
+    /// their blocks. `None` if they do not fit together.
+    pub fn from_bits(
+        shape: [u64; 4],
+        pages: Vec<u64>,
+        bits: &[u64],
+        sorted: Vec<u64>,
+    ) -> Option<Self> {
+        let [total, low, shift, page_bits] = shape;
+        let parts = if bits.is_empty() {
+            let fits = pages.is_empty()
+                && sorted.len() as u64 == total
+                && sorted.is_sorted_by(|a, b| a < b);
+            fits.then(|| AddressMapParts {
+                shape: [total, 0, 0, SMALLEST_PAGE_BITS.into()],
+                sorted: sorted.into(),
+                ..AddressMapParts::default()
+            })?
+        } else {
+            let page_bits = u32::try_from(page_bits).ok()?;
+            let fits = (SMALLEST_PAGE_BITS..=LARGEST_PAGE_BITS).contains(&page_bits)
+                && shift < 64
+                && sorted.is_empty()
+                && pages.is_sorted_by(|a, b| a < b)
+                && pages.len().checked_shl(page_bits - SLOTS_PER_BLOCK_BITS) == Some(bits.len());
+            let last = *pages.last().filter(|&&last| fits && last < MAX_DIRECTORY)?;
+            // The last address has to be one.
+            (((last + 1) << page_bits) - 1)
+                .checked_mul(1 << shift)?
+                .checked_add(low)?;
+            let mut directory = vec![NO_PAGE; last as usize + 1];
+            for (&page, index) in pages.iter().zip(0..) {
+                directory[page as usize] = index;
+            }
+            let blocks = bits.iter().map(|&bits| Block {
+                bits,
+                ..Block::default()
+            });
+            let dense = Dense {
+                low,
+                shift: shift as u32,
+                page_bits,
+                directory,
+                pages: pages.into_iter().map(|page| page as u32).collect(),
+                blocks: Buffer::collect(bits.len(), blocks),
+                duplicates: 0,
+            };
+            let count: u64 = bits.iter().map(|bits| u64::from(bits.count_ones())).sum();
+            if count != total || total > MAX_OBJECTS {
+                return None;
+            }
+            dense.finish().0
+        };
+        Some(AddressMap { parts })
     }
 
     pub fn parts(&self) -> &AddressMapParts {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ObjectId;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     pub class: String,
     pub method: String,

@@ -84,7 +84,7 @@ pub fn map(path: &Path) -> Result<Owner, Error> {
     map_file(&file).map_err(|e| Error::io(path, e))
 }
 
-pub(crate) fn map_file(file: &File) -> std::io::Result<Owner> {
+pub fn map_file(file: &File) -> std::io::Result<Owner> {
     // SAFETY: the mapping is read-only. Should another process change the file meanwhile, bytes
     // may differ between two reads; every read of them is bounds-checked and trusts no value.
     Ok(Arc::new(unsafe { Mmap::map(file)? }))

@@ -19,8 +19,8 @@ mod subrecord;
 mod survey;
 mod values;
 
-pub use content::Content;
+pub use content::{Content, map_file};
 pub use dump::{Dump, DumpInfo};
 pub use error::Error;
 pub use mat::mat_sizes;
-pub use values::{Cursor, FieldPlace, FieldValue, Records};
+pub use values::{Cursor, FieldPlace, FieldValue, RecordedValues, Records};

@@ -17,9 +17,22 @@ use crate::{Content, Error};
 /// The tag of a primitive array without elements.
 const NO_DATA: u8 = 0xc3;
 
+/// The values of a recorded state, of which there is no file.
+#[derive(Default)]
+pub struct RecordedValues {
+    /// Bytes of an id where places of fields are counted in bytes.
+    pub id_size: u8,
+    /// A bit for each field or element of a reference type, in the order of objects and fields:
+    /// whether an object of the state is there. The objects themselves are in the references.
+    pub present: Option<Column<u64>>,
+    /// The bytes of all fields and elements of primitive types, big-endian, in the same order.
+    pub contents: Option<Column<u8>>,
+}
+
 pub struct Records {
     path: PathBuf,
     id_size: u8,
+    recorded: Option<RecordedValues>,
     anchor_objects: Column<u32>,
     anchor_positions: Column<u64>,
     content: OnceLock<Option<Content>>,
@@ -69,10 +82,25 @@ impl Records {
         Records {
             path: path.to_owned(),
             id_size,
+            recorded: None,
             anchor_objects,
             anchor_positions,
             content: OnceLock::new(),
         }
+    }
+
+    /// The values of a recorded state.
+    pub fn recorded(path: &Path, values: RecordedValues) -> Self {
+        let id_size = values.id_size;
+        Records {
+            recorded: Some(values),
+            ..Records::new(path, id_size, Column::default(), Column::default())
+        }
+    }
+
+    /// What a recorded state has instead of a file.
+    pub fn recorded_values(&self) -> Option<&RecordedValues> {
+        self.recorded.as_ref()
     }
 
     pub fn anchors(&self) -> (&[u32], &[u64]) {

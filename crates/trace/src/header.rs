@@ -1,0 +1,83 @@
+//! What a heap state is summed up in: small, so that a timeline over all states reads only this.
+
+use serde::{Deserialize, Serialize};
+
+/// How a state was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StateKind {
+    /// By the JVM's own dumper.
+    Dump,
+    /// By walking the heap object by object.
+    Walk,
+}
+
+/// Which objects can be found again in another state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IdentityKind {
+    None,
+    /// Those that were tagged.
+    Tracked,
+    All,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    pub objects: u64,
+    pub bytes: u64,
+}
+
+impl std::ops::AddAssign for Totals {
+    fn add_assign(&mut self, other: Totals) {
+        self.objects += other.objects;
+        self.bytes += other.bytes;
+    }
+}
+
+/// All objects of the classes of one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassTotals {
+    /// The number of its name in [`crate::Symbols`].
+    pub class: u32,
+    pub all: Totals,
+    /// Of them those that GC roots keep alive, if that was computed.
+    pub reachable: Option<Totals>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateHeader {
+    /// From 1, without gaps in what was recorded.
+    pub number: u32,
+    /// The collection after which it was taken.
+    pub gc: Option<u64>,
+    /// Nanoseconds since the recording's start.
+    pub time: u64,
+    pub kind: StateKind,
+    /// The text it was asked for with, if a person or the program did.
+    pub mark: Option<String>,
+    /// Nanoseconds the program stood still for it.
+    pub pause: u64,
+    pub all: Totals,
+    pub reachable: Option<Totals>,
+    /// Ordered by class number.
+    pub classes: Vec<ClassTotals>,
+    /// Bytes of the heap dump the state was made from.
+    pub source_bytes: Option<u64>,
+    pub identity: IdentityKind,
+    /// Whether null fields are told from others, so that references have names.
+    pub names: bool,
+    /// Whether values of primitive type were recorded.
+    pub contents: bool,
+    pub(crate) shape: Shape,
+}
+
+/// How many values and blocks the columns of a state have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Shape {
+    pub objects: u32,
+    pub references: u64,
+    pub referents: u32,
+    /// By column: its number of blocks.
+    pub parts: Vec<(u8, u32)>,
+    pub id_size: u8,
+    pub timestamp: u64,
+}

@@ -1,0 +1,27 @@
+//! The trace format: a recording of a JVM as events and complete heap states in one file.
+//!
+//! A writer that appends blocks, a reader that opens whatever is whole, and the way from a
+//! recorded state back to a heap state. Knows nothing of JVMs or analyses; the bytes are
+//! specified in `docs/trace-format.md`.
+
+mod block;
+mod column;
+mod error;
+mod events;
+mod facts;
+mod header;
+mod reader;
+mod state;
+mod symbols;
+mod values;
+mod writer;
+
+pub use error::Error;
+pub use events::{Cost, Dropped, Event, Gc, Mark, Sample, ThreadEvent, Timeline};
+pub use facts::Facts;
+pub use header::{ClassTotals, IdentityKind, StateHeader, StateKind, Totals};
+pub use reader::{Recorded, Trace, is_trace};
+pub use state::{Identities, Moment, StateToWrite};
+pub use symbols::{Symbols, ThreadName};
+pub use values::values_of;
+pub use writer::TraceWriter;
