@@ -27,7 +27,7 @@ pub use language::{
     Binary, Block, Body, Definition, Definitions, Expr, ExprKind, Expression, Kind, Mistake,
     Parser, Role, SIGNATURES, Signature, Source, Statement, Token, Type, Unary,
 };
-pub use pattern::Pattern;
+pub use pattern::{Pattern, closest};
 pub use steps::Step;
 pub use tree::{OVERALL, Tree, TreeNode, TreeNodeId};
 pub use values::{Assignment, Classified, KeyId, LabelId, NO_PATH, PathId, Values};

@@ -39,6 +39,11 @@ impl Pattern {
         format!("no {what} matches `{}`{hint}", self.text)
     }
 
+    /// The name that was probably meant.
+    pub fn nearest<'a>(&self, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+        self.similar(names).first().copied()
+    }
+
     /// Up to three names that contain what was asked for, or differ from it by little.
     fn similar<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         let wanted = self.java.as_ref().unwrap_or(&self.text).to_lowercase();
@@ -137,7 +142,7 @@ fn char_len(first: u8) -> usize {
 }
 
 /// The name that was probably meant: it differs by little, or one begins with the other.
-pub(crate) fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let close = names.filter_map(|name| {
         let distance = distance(&word, &name.to_lowercase());

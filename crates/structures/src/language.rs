@@ -1,0 +1,433 @@
+//! The language of data structures: tokens → definitions. Knows no heap.
+
+use std::ops::Range;
+
+use anthill_classify::{Mistake, closest};
+
+use crate::scanner::{Placed, Token, tokens};
+
+/// What is said about a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The type; `*` stands for any characters.
+    pub name: String,
+    pub kind: Kind,
+    pub items: Vec<Item>,
+    /// The field that says how many elements there are.
+    pub size: Option<SizeField>,
+    /// Where the name stands in the source, in bytes.
+    pub place: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The head of a data structure.
+    Head,
+    /// An inner part.
+    Part,
+    /// An inner part of which each is one element.
+    Entry,
+}
+
+/// What a part refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The fields that this is about; all that are not named elsewhere if there is none.
+    pub fields: Vec<String>,
+    pub target: Target,
+    /// What an array has in it, if that is said.
+    pub content: Vec<Target>,
+}
+
+impl Item {
+    /// Whether it names that field.
+    pub fn is_about(&self, field: &str) -> bool {
+        self.fields.iter().any(|named| named == field)
+    }
+}
+
+/// A pointed type and what its objects are to the structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// With wildcards.
+    pub name: String,
+    pub place: usize,
+    /// Whether subtypes are not meant.
+    pub only: bool,
+    /// Whether it is outside of the structure, where descent ends.
+    pub leaf: bool,
+    pub role: Role,
+}
+
+/// What a reference to a leaf counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Element,
+    Key,
+    Value,
+    /// Half an element: keys and values in turn.
+    Pair,
+    /// Nothing, but it is a leaf.
+    Other,
+    /// Nothing, and it does not belong to the structure at all.
+    Nothing,
+}
+
+impl Role {
+    const ALL: [(&'static str, Role); 6] = [
+        ("element", Role::Element),
+        ("key", Role::Key),
+        ("value", Role::Value),
+        ("pair", Role::Pair),
+        ("other", Role::Other),
+        ("nothing", Role::Nothing),
+    ];
+
+    /// What it adds to twice the number of elements.
+    pub fn halves(self) -> u64 {
+        match self {
+            Role::Element | Role::Key => 2,
+            Role::Pair => 1,
+            Role::Value | Role::Other | Role::Nothing => 0,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SizeField {
+    pub field: String,
+    /// Each bit that is set is an element.
+    pub bits: bool,
+}
+
+/// All definitions of a text.
+pub fn parse(source: &str) -> Result<Vec<Definition>, Mistake> {
+    let mut parser = Parser {
+        source,
+        tokens: tokens(source)?,
+        at: 0,
+        namespace: String::new(),
+    };
+    let mut definitions: Vec<Definition> = Vec::new();
+    while *parser.peek() != Token::End {
+        parser.read_into(&mut definitions)?;
+    }
+    Ok(definitions)
+}
+
+struct Parser<'s> {
+    source: &'s str,
+    tokens: Vec<Placed>,
+    at: usize,
+    /// What names without a dot are in.
+    namespace: String,
+}
+
+const PRIMITIVES: [&str; 8] = [
+    "boolean", "byte", "char", "short", "int", "long", "float", "double",
+];
+
+impl Parser<'_> {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.at].token
+    }
+
+    fn after(&self) -> &Token {
+        let next = (self.at + 1).min(self.tokens.len() - 1);
+        &self.tokens[next].token
+    }
+
+    fn span(&self) -> Range<usize> {
+        self.tokens[self.at].span.clone()
+    }
+
+    fn advance(&mut self) {
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+    }
+
+    fn is_symbol(&self, symbol: &str) -> bool {
+        matches!(self.peek(), Token::Symbol(known) if *known == symbol)
+    }
+
+    fn take_symbol(&mut self, symbol: &str) -> bool {
+        let found = self.is_symbol(symbol);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn take_word(&mut self, word: &str) -> bool {
+        let found = matches!(self.peek(), Token::Name(name) if name == word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn unexpected(&self, wanted: &str) -> Mistake {
+        let message = format!("{wanted} is needed here, not {}", self.peek().describe());
+        Mistake::at(self.source, self.span().start, message)
+    }
+
+    fn expect_symbol(&mut self, symbol: &str, more: &str) -> Result<(), Mistake> {
+        match self.take_symbol(symbol) {
+            true => Ok(()),
+            false => Err(self.unexpected(&format!("`{symbol}`{more}"))),
+        }
+    }
+
+    fn name(&mut self, wanted: &str) -> Result<(String, usize), Mistake> {
+        let Token::Name(name) = self.peek().clone() else {
+            return Err(self.unexpected(wanted));
+        };
+        let place = self.span().start;
+        self.advance();
+        Ok((name, place))
+    }
+
+    /// The name of a type, with its namespace.
+    fn type_name(&mut self, wanted: &str) -> Result<(String, usize), Mistake> {
+        let (name, place) = self.name(wanted)?;
+        let element = name.trim_end_matches("[]");
+        if element.is_empty() || element.contains(['[', ']']) {
+            let message = format!("`{name}` is no type; an array is written `Type[]`");
+            return Err(Mistake::at(self.source, place, message));
+        }
+        let plain = element.contains('.') || element == "*" || PRIMITIVES.contains(&element);
+        Ok(match self.namespace.as_str() {
+            "" => (name, place),
+            _ if plain => (name, place),
+            namespace => (format!("{namespace}.{name}"), place),
+        })
+    }
+
+    fn read_into(&mut self, definitions: &mut Vec<Definition>) -> Result<(), Mistake> {
+        if !self.take_word("namespace") {
+            return self.definition(definitions);
+        }
+        let (namespace, place) = self.name("the name of a package")?;
+        if namespace.contains(['*', '[', '?']) {
+            return Err(Mistake::at(
+                self.source,
+                place,
+                "a namespace has no wildcards",
+            ));
+        }
+        let before = std::mem::replace(&mut self.namespace, namespace);
+        if self.take_symbol(";") {
+            return Ok(());
+        }
+        self.expect_symbol("{", " or `;`")?;
+        while !self.take_symbol("}") {
+            self.definition(definitions)?;
+        }
+        self.namespace = before;
+        Ok(())
+    }
+
+    fn definition(&mut self, definitions: &mut Vec<Definition>) -> Result<(), Mistake> {
+        let named_next = matches!(self.after(), Token::Name(_));
+        let kind = match self.peek() {
+            Token::Name(word) if named_next => match word.as_str() {
+                "DS" => Kind::Head,
+                "entry" => Kind::Entry,
+                word => {
+                    let message = format!(
+                        "a definition begins with `DS`, `entry` or a type, not with `{word}` and another name"
+                    );
+                    let meant = closest(word, ["DS", "entry", "namespace"].into_iter());
+                    return Err(
+                        Mistake::at(self.source, self.span().start, message).suggesting(meant)
+                    );
+                }
+            },
+            _ => Kind::Part,
+        };
+        if kind != Kind::Part {
+            self.advance();
+        }
+        let (name, place) =
+            self.type_name("a definition, `DS TYPE {`, `TYPE {` or `entry TYPE {`,")?;
+        if definitions.iter().any(|known| known.name == name) {
+            let message = format!("`{name}` is defined twice");
+            return Err(Mistake::at(self.source, place, message));
+        }
+        self.expect_symbol("{", " after the type")?;
+        let mut definition = Definition {
+            name,
+            kind,
+            items: Vec::new(),
+            size: None,
+            place,
+        };
+        while !self.take_symbol("}") {
+            self.item(&mut definition)?;
+        }
+        definitions.push(definition);
+        Ok(())
+    }
+
+    fn item(&mut self, definition: &mut Definition) -> Result<(), Mistake> {
+        let assigned = matches!(self.after(), Token::Symbol("="));
+        if assigned {
+            let (word, place) = self.name("`size`")?;
+            if word != "size" {
+                let message = format!("only `size` can be said with `=`, not `{word}`");
+                return Err(Mistake::at(self.source, place, message).suggesting(Some("size")));
+            }
+            self.advance();
+            let bits = matches!(self.after(), Token::Name(_)) && self.take_word("bits");
+            let (field, _) = self.name("the name of a field")?;
+            definition.size = Some(SizeField { field, bits });
+        } else {
+            let item = self.pointed(definition.kind)?;
+            definition.items.push(item);
+        }
+        self.expect_symbol(";", " at the end of it")
+    }
+
+    fn pointed(&mut self, kind: Kind) -> Result<Item, Mistake> {
+        let mut fields = Vec::new();
+        let begins_with_fields = matches!(self.after(), Token::Symbol("->"))
+            || matches!(self.after(), Token::Symbol(","));
+        if begins_with_fields {
+            loop {
+                fields.push(self.name("the name of a field")?.0);
+                if self.take_symbol("->") {
+                    break;
+                }
+                self.expect_symbol(",", " or `->`")?;
+            }
+        }
+        let mut target = self.target(kind)?;
+        let mut content = Vec::new();
+        if self.take_word("of") {
+            if target.leaf || !target.name.ends_with("[]") {
+                let message =
+                    "only what is in an array that belongs to the structure can be said with `of`";
+                return Err(Mistake::at(self.source, target.place, message));
+            }
+            loop {
+                let mut inner = self.target(kind)?;
+                inner.role = self.role(&inner, kind)?;
+                content.push(inner);
+                if !self.take_symbol(",") {
+                    break;
+                }
+            }
+        } else {
+            target.role = self.role(&target, kind)?;
+        }
+        Ok(Item {
+            fields,
+            target,
+            content,
+        })
+    }
+
+    fn target(&mut self, kind: Kind) -> Result<Target, Mistake> {
+        let leaf = self.take_symbol("(");
+        let only = matches!(self.after(), Token::Name(_)) && self.take_word("only");
+        let (name, place) = self.type_name("a type, `(type)` for a leaf, or `field ->`,")?;
+        if leaf {
+            self.expect_symbol(")", "")?;
+        }
+        Ok(Target {
+            name,
+            place,
+            only,
+            leaf,
+            role: match kind {
+                Kind::Entry => Role::Other,
+                _ => Role::Element,
+            },
+        })
+    }
+
+    fn role(&mut self, target: &Target, kind: Kind) -> Result<Role, Mistake> {
+        if !self.take_word("as") {
+            return Ok(target.role);
+        }
+        let (word, place) = self.name("a role")?;
+        let names = Role::ALL.iter().map(|(name, _)| *name);
+        let Some((_, role)) = Role::ALL.iter().find(|(name, _)| *name == word) else {
+            let message = format!("there is no role `{word}`");
+            return Err(Mistake::at(self.source, place, message).suggesting(closest(&word, names)));
+        };
+        let counted = match kind {
+            // The entry is the element, whatever it has in it.
+            Kind::Entry if *role != Role::Nothing => Role::Other,
+            _ => *role,
+        };
+        Ok(counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_of_a_linked_list_is_read() {
+        let text = "DS java.util.LinkedList {\n  java.util.LinkedList$Node;\n}\n\
+                    java.util.LinkedList$Node {\n  java.util.LinkedList$Node;\n  (*);\n}";
+        let [list, node] = &parse(text).unwrap()[..] else {
+            panic!("two definitions");
+        };
+        assert_eq!((list.kind, node.kind), (Kind::Head, Kind::Part));
+        assert!(!list.items[0].target.leaf && node.items[1].target.leaf);
+        let in_namespace = "namespace java.util; DS LinkedList { LinkedList$Node; }\n\
+                            LinkedList$Node { LinkedList$Node; (*); }";
+        let names = |definitions: Vec<Definition>| -> Vec<String> {
+            let targets = definitions.iter().flat_map(|one| &one.items);
+            targets.map(|item| item.target.name.clone()).collect()
+        };
+        assert_eq!(
+            names(parse(text).unwrap()),
+            names(parse(in_namespace).unwrap())
+        );
+    }
+
+    #[test]
+    fn fields_contents_roles_and_sizes_are_read() {
+        let text = "namespace a { DS M { keys, more -> java.lang.Object[] of N, (*) as pair; \
+                    size = bits words; size -> long[]; } } DS b.C { C; }";
+        let [map, other] = &parse(text).unwrap()[..] else {
+            panic!("two definitions");
+        };
+        let item = &map.items[0];
+        assert_eq!(item.fields, ["keys", "more"]);
+        assert_eq!(item.content[0].name, "a.N");
+        assert_eq!(item.content[1].role, Role::Pair);
+        assert_eq!(map.items[1].fields, ["size"]);
+        assert_eq!(map.items[1].target.name, "long[]");
+        let size = map.size.as_ref().unwrap();
+        assert!(size.bits && size.field == "words");
+        assert_eq!(other.items[0].target.name, "C", "the namespace has ended");
+        let text = "DS A { only B; x -> (only C) as nothing; }";
+        let items = parse(text).unwrap().remove(0).items;
+        assert!(items.iter().all(|item| item.target.only));
+        assert_eq!(items[1].target.role, Role::Nothing);
+    }
+
+    #[test]
+    fn mistakes_are_located_and_explained() {
+        for (text, line, column, suggestion) in [
+            ("DS A {\n B\n}", 3, 1, None),
+            ("DS A { B; }\nDS A { }", 2, 4, None),
+            ("entyr A { B; }", 1, 1, Some("entry")),
+            ("DS A { x -> (*) as elment; }", 1, 20, Some("element")),
+            ("DS A { siz = count; }", 1, 8, Some("size")),
+            ("DS A { (B[]) of C; }", 1, 9, None),
+            ("DS A { []; }", 1, 8, None),
+            ("DS A { B;", 1, 10, None),
+            ("namespace a.*;", 1, 11, None),
+            ("{", 1, 1, None),
+        ] {
+            let mistake = parse(text).unwrap_err();
+            let found = (mistake.line, mistake.column, mistake.suggestion.as_deref());
+            assert_eq!(found, (line, column, suggestion), "{text}: {mistake}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Data structures: the language that describes them, the shipped definitions, and their detection in
+//! a heap.
+//!
+//! Knows heap states and, where there is one, the values in a file, but not how anything is shown.
+
+mod definitions;
+mod detect;
+mod language;
+mod model;
+mod scanner;
+mod walk;
+
+pub use definitions::{Definitions, Origin, Placed};
+pub use detect::{Inside, Instance, Structures};
+pub use language::{Definition, Item, Kind, Role, SizeField, Target, parse};
+pub use model::{Model, Warning};
+pub use walk::{Met, Shared, Walker};

@@ -1,0 +1,635 @@
+//! Definitions linked to the classes of a heap: what each reference of a part means, decided once for
+//! each pair of classes.
+
+use anthill_classify::{Mistake, Pattern};
+use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, HeapState, ObjectId};
+use anthill_hprof::{FieldPlace, Records};
+use rustc_hash::FxHashMap;
+
+use crate::definitions::Definitions;
+use crate::language::{Definition, Item, Kind, Role, SizeField, Target};
+
+/// What a reference means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It leads out of the structure.
+    Ignore,
+    /// The field it comes from decides.
+    Ambiguous,
+    /// A leaf, with what it adds to twice the number of elements.
+    Leaf(u8),
+    /// A part; if it is an array, the content with this number says what is in it.
+    Follow(u16),
+}
+
+/// What is in an array.
+pub(crate) struct Content {
+    /// By class of an element.
+    pub effects: Vec<Effect>,
+    /// What a slot adds to twice the capacity.
+    pub slot: u64,
+}
+
+/// The contents that are always there: leaves that count, leaves that do not, slots of primitive
+/// arrays, and nothing that matters.
+const LEAVES: u16 = 0;
+const OTHERS: u16 = 1;
+const SLOTS: u16 = 2;
+/// The class of the array decides.
+pub(crate) const BY_CLASS: u16 = u16::MAX;
+
+/// What objects of a class are to structures.
+pub(crate) struct Plan {
+    /// The number of the definition.
+    pub definition: usize,
+    pub kind: Kind,
+    /// The table that says what its references mean.
+    pub effects: usize,
+    /// The same for the referent of a `java.lang.ref.Reference`.
+    pub referent: Option<usize>,
+    /// Reference fields in the order of references, if it matters which is which.
+    pub fields: Vec<FieldRule>,
+    pub size: Option<SizePlace>,
+}
+
+/// A reference field.
+pub(crate) struct FieldRule {
+    pub table: usize,
+    pub place: Option<FieldPlace>,
+}
+
+/// What references mean, by the class of the object referred to.
+pub(crate) struct Table {
+    pub effects: Vec<Effect>,
+    /// The classes of objects that a field can refer to, if the definition says so.
+    possible: Option<BitSet>,
+    /// The classes that it names: probably it is this field that refers to their objects.
+    expected: BitSet,
+}
+
+impl Table {
+    /// Whether the definition names the field.
+    pub fn is_named(&self) -> bool {
+        self.possible.is_some()
+    }
+
+    pub fn is_expected(&self, class: ClassId) -> bool {
+        self.expected.contains(class)
+    }
+
+    pub fn is_possible(&self, class: ClassId) -> bool {
+        let possible = self.possible.as_ref();
+        possible.is_none_or(|classes| classes.contains(class))
+    }
+}
+
+/// The tables that are made already.
+#[derive(Default)]
+struct Linking {
+    /// By definition, whether it names the field, and the items that are about it.
+    tables: FxHashMap<(usize, bool, Vec<usize>), usize>,
+    commons: FxHashMap<Vec<usize>, usize>,
+}
+
+/// How the field of a `java.lang.ref.Reference` is called.
+const REFERENT: &str = "referent";
+
+/// Where a head says how many elements it has.
+#[derive(Clone, Copy)]
+pub(crate) struct SizePlace {
+    pub place: FieldPlace,
+    pub bits: bool,
+    /// Whether references do not tell.
+    pub only: bool,
+}
+
+/// Something in a file of definitions that the heap does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    pub origin: String,
+    pub text: String,
+    pub mistake: Mistake,
+}
+
+pub struct Model<'a> {
+    pub(crate) state: &'a HeapState,
+    pub(crate) records: Option<&'a Records>,
+    pub(crate) definitions: &'a Definitions,
+    pub(crate) plans: Vec<Plan>,
+    pub(crate) tables: Vec<Table>,
+    /// By class.
+    pub(crate) plan_of: Vec<Option<u16>>,
+    pub(crate) contents: Vec<Content>,
+    /// By class of an array whose content is not said.
+    pub(crate) content_of: Vec<u16>,
+    pub(crate) is_head: BitSet,
+    names: Names<'a>,
+}
+
+impl<'a> Model<'a> {
+    /// Links definitions to a heap. Values in the file, if there are any, tell fields apart where the
+    /// references alone do not.
+    pub fn new(
+        state: &'a HeapState,
+        records: Option<&'a Records>,
+        definitions: &'a Definitions,
+    ) -> Self {
+        let names = Names::new(state);
+        let classes = state.classes().len();
+        let of_class = names.definitions(definitions);
+        let is = |kind: Kind| {
+            let mut set = BitSet::new(classes);
+            for (class, definition) in (0..).zip(&of_class) {
+                let definition = definition.map(|number| &definitions.all()[number].definition);
+                if definition.is_some_and(|definition| definition.kind == kind) {
+                    set.insert(class);
+                }
+            }
+            set
+        };
+        let (is_head, mut is_part) = (is(Kind::Head), is(Kind::Part));
+        is_part.union_with(&is(Kind::Entry));
+        let mut model = Model {
+            state,
+            records,
+            definitions,
+            plans: Vec::new(),
+            tables: Vec::new(),
+            plan_of: vec![None; classes],
+            contents: fixed_contents(classes),
+            content_of: Vec::new(),
+            is_head,
+            names,
+        };
+        model.content_of = (0..classes as ClassId)
+            .map(|class| model.content_of_array(class, &is_part))
+            .collect();
+        let mut linking = Linking::default();
+        for (class, definition) in (0..).zip(&of_class) {
+            // More plans than a heap has classes of structures do not fit the number; the rest is not
+            // described then.
+            if let (Some(number), Ok(plan)) = (definition, u16::try_from(model.plans.len())) {
+                let linked = model.plan(class, *number, &mut linking);
+                model.plans.push(linked);
+                model.plan_of[class as usize] = Some(plan);
+            }
+        }
+        model
+    }
+
+    /// What objects of a class are, by the definition of that number.
+    fn plan(&mut self, class: ClassId, number: usize, linking: &mut Linking) -> Plan {
+        let definition = &self.definitions.all()[number].definition;
+        let rules: Vec<FieldRule> = self
+            .reference_fields(class)
+            .into_iter()
+            .map(|(name, place)| FieldRule {
+                table: self.table(number, &name, linking),
+                place,
+            })
+            .collect();
+        let referent = definition.items.iter().any(|item| item.is_about(REFERENT));
+        let referent = referent.then(|| self.table(number, REFERENT, linking));
+        let effects = match rules.is_empty() {
+            // The source does not describe the class: the types alone tell.
+            true => self.table_of(
+                number,
+                false,
+                (0..definition.items.len()).collect(),
+                linking,
+            ),
+            false => self.common(&rules, linking),
+        };
+        let ambiguous = self.tables[effects].effects.contains(&Effect::Ambiguous);
+        let size = definition.size.as_ref();
+        Plan {
+            definition: number,
+            kind: definition.kind,
+            fields: if ambiguous { rules } else { Vec::new() },
+            effects,
+            referent,
+            size: size.and_then(|size| self.size_place(class, size, !tells(definition))),
+        }
+    }
+
+    /// The table of a field: what its definition says about it or, if that is nothing, about all fields.
+    fn table(&mut self, number: usize, field: &str, linking: &mut Linking) -> usize {
+        let definition = &self.definitions.all()[number].definition;
+        let items = definition.items.iter().enumerate();
+        let about: Vec<usize> = items
+            .clone()
+            .filter(|(_, item)| item.is_about(field))
+            .map(|(index, _)| index)
+            .collect();
+        let named = !about.is_empty();
+        let about = match named {
+            true => about,
+            false => items
+                .filter(|(_, item)| item.fields.is_empty())
+                .map(|(index, _)| index)
+                .collect(),
+        };
+        self.table_of(number, named, about, linking)
+    }
+
+    /// The table of some items of a definition.
+    fn table_of(
+        &mut self,
+        number: usize,
+        named: bool,
+        about: Vec<usize>,
+        linking: &mut Linking,
+    ) -> usize {
+        let definition = &self.definitions.all()[number].definition;
+        if let Some(&known) = linking.tables.get(&(number, named, about.clone())) {
+            return known;
+        }
+        let sized = definition.size.is_some();
+        let about_items = about.iter().map(|&index| &definition.items[index]);
+        let linked: Vec<(BitSet, Effect)> = about_items
+            .clone()
+            .map(|item| {
+                let effect = self.effect(item, sized);
+                (self.names.meant(&item.target), effect)
+            })
+            .collect();
+        let effects = self.first_that_fits(&linked, Effect::Ignore);
+        let possible = named.then(|| {
+            let mut possible = BitSet::new(effects.len());
+            linked.iter().for_each(|(set, _)| possible.union_with(set));
+            possible
+        });
+        let mut expected = BitSet::new(effects.len());
+        for (item, (set, _)) in about_items.zip(&linked) {
+            if named && item.target.name != "*" {
+                expected.union_with(set);
+            }
+        }
+        self.tables.push(Table {
+            effects,
+            possible,
+            expected,
+        });
+        let table = self.tables.len() - 1;
+        linking.tables.insert((number, named, about), table);
+        table
+    }
+
+    /// By class: the effect of the first set it is in.
+    fn first_that_fits(&self, sets: &[(BitSet, Effect)], otherwise: Effect) -> Vec<Effect> {
+        let classes = 0..self.state.classes().len() as ClassId;
+        classes
+            .map(|class| {
+                let found = sets.iter().find(|(set, _)| set.contains(class));
+                found.map_or(otherwise, |(_, effect)| *effect)
+            })
+            .collect()
+    }
+
+    /// What references mean, where all fields say the same.
+    fn common(&mut self, rules: &[FieldRule], linking: &mut Linking) -> usize {
+        let mut of: Vec<usize> = rules.iter().map(|rule| rule.table).collect();
+        of.sort_unstable();
+        of.dedup();
+        if let Some(&known) = linking.commons.get(&of) {
+            return known;
+        }
+        let one = |class: usize| {
+            let tables = of.iter().map(|&table| &self.tables[table]);
+            let mut effects = tables
+                .filter(|table| table.is_possible(class as ClassId))
+                .map(|table| table.effects[class]);
+            let Some(first) = effects.next() else {
+                return Effect::Ignore;
+            };
+            match effects.all(|effect| effect == first) {
+                true => first,
+                false => Effect::Ambiguous,
+            }
+        };
+        let effects = (0..self.state.classes().len()).map(one).collect();
+        self.tables.push(Table {
+            effects,
+            possible: None,
+            expected: BitSet::new(0),
+        });
+        let table = self.tables.len() - 1;
+        linking.commons.insert(of, table);
+        table
+    }
+
+    /// The reference fields of a class in the order in which its objects' references are.
+    fn reference_fields(&self, class: ClassId) -> Vec<(String, Option<FieldPlace>)> {
+        let own = |declaring: ClassId, name: &str| {
+            let declaring = self.state.classes()[declaring as usize].name.as_str();
+            !(name == REFERENT && declaring == "java.lang.ref.Reference")
+        };
+        match self.records {
+            Some(records) => records
+                .field_places(self.state, class)
+                .filter(|(by, field, _)| field.ty == FieldType::Object && own(*by, &field.name))
+                .map(|(_, field, place)| (field.name.clone(), Some(place)))
+                .collect(),
+            None => self
+                .state
+                .superclasses(class)
+                .flat_map(|class| {
+                    let fields = self.state.classes()[class as usize].fields.iter();
+                    fields.map(move |field| (class, field))
+                })
+                .filter(|(by, field)| field.ty == FieldType::Object && own(*by, &field.name))
+                .map(|(_, field)| (field.name.clone(), None))
+                .collect(),
+        }
+    }
+
+    fn size_place(&self, class: ClassId, size: &SizeField, only: bool) -> Option<SizePlace> {
+        let place = self.records?.field_place(self.state, class, &size.field)?;
+        Some(SizePlace {
+            place,
+            bits: size.bits,
+            only,
+        })
+    }
+
+    fn effect(&mut self, item: &Item, sized: bool) -> Effect {
+        let target = &item.target;
+        if target.role == Role::Nothing {
+            return Effect::Ignore;
+        }
+        if target.leaf {
+            return Effect::Leaf(target.role.halves() as u8);
+        }
+        if !item.content.is_empty() {
+            return Effect::Follow(self.content(&item.content));
+        }
+        Effect::Follow(match target.role {
+            Role::Element if is_primitive_array(&target.name) && sized => SLOTS,
+            Role::Element => BY_CLASS,
+            _ => OTHERS,
+        })
+    }
+
+    /// The number of a content that is said.
+    fn content(&mut self, targets: &[Target]) -> u16 {
+        let sets: Vec<(BitSet, Effect)> = targets
+            .iter()
+            .map(|target| {
+                let effect = match target.leaf {
+                    _ if target.role == Role::Nothing => Effect::Ignore,
+                    true => Effect::Leaf(target.role.halves() as u8),
+                    false => Effect::Follow(BY_CLASS),
+                };
+                (self.names.meant(target), effect)
+            })
+            .collect();
+        let effects = self.first_that_fits(&sets, Effect::Ignore);
+        // Slots that may have either are counted as the leaves are.
+        let leaves = targets.iter().filter(|target| target.leaf);
+        let slot = leaves.map(|target| target.role.halves()).max();
+        self.add_content(Content {
+            effects,
+            slot: slot.unwrap_or(2),
+        })
+    }
+
+    fn add_content(&mut self, content: Content) -> u16 {
+        match u16::try_from(self.contents.len()) {
+            Ok(number) if number != BY_CLASS => {
+                self.contents.push(content);
+                number
+            }
+            _ => LEAVES,
+        }
+    }
+
+    /// Arrays of described parts have parts in them, arrays of arrays have arrays, all others leaves.
+    fn content_of_array(&mut self, class: ClassId, is_part: &BitSet) -> u16 {
+        let class = &self.state.classes()[class as usize];
+        let ClassKind::Array(element) = class.kind else {
+            return OTHERS;
+        };
+        if element != FieldType::Object {
+            return OTHERS;
+        }
+        let element = class.name.strip_suffix("[]").unwrap_or(&class.name);
+        let of_parts = self
+            .names
+            .of(element)
+            .iter()
+            .any(|&of| is_part.contains(of));
+        let of_arrays = element.ends_with("[]");
+        if !of_parts && !of_arrays {
+            return LEAVES;
+        }
+        let inside = match of_parts {
+            true => self.names.matching(element),
+            false => self.names.arrays(),
+        };
+        let effects = self.first_that_fits(&[(inside, Effect::Follow(BY_CLASS))], Effect::Leaf(2));
+        self.add_content(Content {
+            effects,
+            slot: if of_parts { 2 } else { 0 },
+        })
+    }
+
+    /// Whether references do not tell how many elements a structure has.
+    pub(crate) fn tells_only_by_field(&self, head: ObjectId) -> bool {
+        let plan = self.plan_of[self.state.class_id(head) as usize];
+        plan.is_some_and(|plan| {
+            let definition = self.plans[plan as usize].definition;
+            let definition = &self.definitions.all()[definition].definition;
+            definition.size.is_some() && !tells(definition)
+        })
+    }
+
+    /// The name of a definition.
+    pub fn name(&self, definition: usize) -> &str {
+        &self.definitions.all()[definition].definition.name
+    }
+
+    /// Types in files of definitions that no class of the heap has, with the nearest that there is.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let own = self.definitions.all().iter();
+        for placed in own.filter(|placed| !placed.origin.shipped) {
+            let definition = &placed.definition;
+            let targets = definition
+                .items
+                .iter()
+                .flat_map(|item| item.content.iter().chain([&item.target]))
+                .map(|target| (&target.name, target.place));
+            let mut names: Vec<_> = [(&definition.name, definition.place)]
+                .into_iter()
+                .chain(targets)
+                .collect();
+            names.sort_by_key(|(_, place)| *place);
+            for (name, place) in names {
+                if name.contains(['*', '?'])
+                    || !self.names.of(name).is_empty()
+                    || is_primitive_array(name)
+                {
+                    continue;
+                }
+                let message = format!("the heap has no class `{name}`");
+                let mistake = Mistake::at(&placed.origin.text, place, message);
+                let known = self.state.classes().iter().map(|class| class.name.as_str());
+                warnings.push(Warning {
+                    origin: placed.origin.name.to_string(),
+                    text: placed.origin.text.to_string(),
+                    mistake: mistake.suggesting(Pattern::new(name).nearest(known)),
+                });
+            }
+        }
+        warnings
+    }
+}
+
+fn fixed_contents(classes: usize) -> Vec<Content> {
+    let content = |effect, slot| Content {
+        effects: vec![effect; classes],
+        slot,
+    };
+    vec![
+        content(Effect::Leaf(2), 2),
+        content(Effect::Leaf(0), 0),
+        content(Effect::Ignore, 2),
+    ]
+}
+
+/// Whether references tell how many elements there are.
+fn tells(definition: &Definition) -> bool {
+    let mut targets = definition.items.iter().map(|item| &item.target);
+    targets.any(|target| target.leaf || !is_primitive_array(&target.name))
+}
+
+fn is_primitive_array(name: &str) -> bool {
+    let element = name.strip_suffix("[]");
+    element.is_some_and(|element| {
+        let mut primitives = FieldType::ALL.iter().skip(1);
+        primitives.any(|ty| ty.java_name() == element)
+    })
+}
+
+/// The classes of a heap by name.
+struct Names<'a> {
+    state: &'a HeapState,
+    by_name: FxHashMap<&'a str, Vec<ClassId>>,
+}
+
+impl<'a> Names<'a> {
+    fn new(state: &'a HeapState) -> Self {
+        let mut by_name: FxHashMap<&str, Vec<ClassId>> = FxHashMap::default();
+        for (class, number) in state.classes().iter().zip(0..) {
+            by_name.entry(&class.name).or_default().push(number);
+        }
+        Names { state, by_name }
+    }
+
+    fn of(&self, name: &str) -> &[ClassId] {
+        self.by_name.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// By class: the definition of the class itself or of the nearest superclass that has one.
+    fn definitions(&self, definitions: &Definitions) -> Vec<Option<usize>> {
+        let mut wild: Vec<(usize, Pattern)> = definitions
+            .all()
+            .iter()
+            .enumerate()
+            .filter(|(_, placed)| placed.definition.name.contains(['*', '?']))
+            .map(|(number, placed)| (number, Pattern::new(&placed.definition.name)))
+            .collect();
+        // The longest says most.
+        wild.sort_by_key(|(number, _)| {
+            std::cmp::Reverse(definitions.all()[*number].definition.name.len())
+        });
+        let own = |class: &anthill_heap::Class| {
+            let exact = definitions.find(&class.name);
+            exact.or_else(|| {
+                let fitting = wild
+                    .iter()
+                    .find(|(_, pattern)| pattern.matches(&class.name));
+                fitting.map(|(number, _)| *number)
+            })
+        };
+        let own: Vec<Option<usize>> = self.state.classes().iter().map(own).collect();
+        let classes = 0..own.len() as ClassId;
+        classes
+            .map(|class| {
+                let mut above = self.state.superclasses(class);
+                above.find_map(|class| own[class as usize])
+            })
+            .collect()
+    }
+
+    fn arrays(&self) -> BitSet {
+        let mut arrays = BitSet::new(self.state.classes().len());
+        for (class, number) in self.state.classes().iter().zip(0..) {
+            if matches!(class.kind, ClassKind::Array(_)) {
+                arrays.insert(number);
+            }
+        }
+        arrays
+    }
+
+    fn meant(&self, target: &Target) -> BitSet {
+        match target.only {
+            true => self.named(&target.name),
+            false => self.matching(&target.name),
+        }
+    }
+
+    /// The classes of that name.
+    fn named(&self, name: &str) -> BitSet {
+        let classes = self.state.classes();
+        let mut named = BitSet::new(classes.len());
+        if name.contains(['*', '?']) {
+            let pattern = Pattern::new(name);
+            for (class, number) in classes.iter().zip(0..) {
+                if pattern.matches(&class.name) {
+                    named.insert(number);
+                }
+            }
+        } else {
+            self.of(name).iter().for_each(|&class| named.insert(class));
+        }
+        named
+    }
+
+    /// The classes that a pointed type stands for: those of that name, their subclasses, and arrays of
+    /// such.
+    fn matching(&self, name: &str) -> BitSet {
+        let classes = self.state.classes();
+        let own = self.named(name);
+        let mut all = BitSet::new(classes.len());
+        for class in 0..classes.len() as ClassId {
+            if self
+                .state
+                .superclasses(class)
+                .any(|above| own.contains(above))
+            {
+                all.insert(class);
+            }
+        }
+        if let Some(element) = name.strip_suffix("[]") {
+            self.add_arrays(element, &mut all);
+        }
+        all
+    }
+
+    /// Adds the arrays whose elements a type stands for: in Java they are subtypes too.
+    fn add_arrays(&self, element: &str, all: &mut BitSet) {
+        let elements = self.matching(element);
+        for (class, number) in self.state.classes().iter().zip(0..) {
+            let ClassKind::Array(FieldType::Object) = class.kind else {
+                continue;
+            };
+            let of = class.name.strip_suffix("[]").unwrap_or_default();
+            let fits = element == "java.lang.Object"
+                || self.of(of).iter().any(|&class| elements.contains(class));
+            if fits {
+                all.insert(number);
+            }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+package anthill.samples;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Hashtable;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.LinkedList;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Properties;
+import java.util.Set;
+import java.util.Stack;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.Vector;
+import java.util.WeakHashMap;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CopyOnWriteArraySet;
+import java.util.concurrent.DelayQueue;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.LinkedBlockingDeque;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.LinkedTransferQueue;
+import java.util.concurrent.PriorityBlockingQueue;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Every data structure of the JDK, with as many elements as its line says.
+ *
+ * <p>No arguments. Each is the field {@code structure} of an object in the static array {@code made}.
+ */
+final class Structures {
+    static final List<Made> made = new ArrayList<>();
+    /** Strong references to the keys of weak maps. */
+    static final List<Object> keys = new ArrayList<>();
+
+    private Structures() {}
+
+    static final class Made {
+        final String name;
+        final Object structure;
+
+        Made(String name, Object structure) {
+            this.name = name;
+            this.structure = structure;
+        }
+    }
+
+    static final class Clumsy implements Comparable<Clumsy> {
+        final int number;
+
+        Clumsy(int number) {
+            this.number = number;
+        }
+
+        @Override
+        public int hashCode() {
+            return 7;
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Clumsy && ((Clumsy) other).number == number;
+        }
+
+        @Override
+        public int compareTo(Clumsy other) {
+            return Integer.compare(number, other.number);
+        }
+    }
+
+    static final class Late implements Delayed {
+        @Override
+        public long getDelay(TimeUnit unit) {
+            return unit.convert(1, TimeUnit.HOURS);
+        }
+
+        @Override
+        public int compareTo(Delayed other) {
+            return 0;
+        }
+    }
+
+    /** A subtype, which has the structure of its supertype. */
+    static final class OwnMap extends HashMap<Object, Object> {
+        private static final long serialVersionUID = 1;
+        final transient Object beside = new HashMap<>(Map.of("not", "of it"));
+    }
+
+    static final class Loader extends ClassLoader {
+        Class<?> define(Class<?> like) throws IOException {
+            String file = like.getName().replace('.', '/') + ".class";
+            try (InputStream in = like.getClassLoader().getResourceAsStream(file)) {
+                byte[] bytes = in.readAllBytes();
+                return defineClass(like.getName(), bytes, 0, bytes.length);
+            }
+        }
+    }
+
+    enum Color { RED, GREEN, BLUE, WHITE, BLACK }
+
+    enum Large {
+        A0, A1, A2, A3, A4, A5, A6, A7, A8, A9, B0, B1, B2, B3, B4, B5, B6, B7, B8, B9, C0, C1, C2, C3, C4,
+        C5, C6, C7, C8, C9, D0, D1, D2, D3, D4, D5, D6, D7, D8, D9, E0, E1, E2, E3, E4, E5, E6, E7, E8, E9,
+        F0, F1, F2, F3, F4, F5, F6, F7, F8, F9, G0, G1, G2, G3, G4, G5, G6, G7, G8, G9
+    }
+
+    static <T> T make(String name, T structure, int elements) {
+        made.add(new Made(name, structure));
+        Console.truth(name, elements);
+        return structure;
+    }
+
+    static <C extends Collection<Object>> C fill(String name, C structure, int elements) {
+        for (int i = 0; i < elements; i++) {
+            structure.add("element " + i);
+        }
+        return make(name, structure, elements);
+    }
+
+    static <M extends Map<Object, Object>> M fill(String name, M structure, int elements) {
+        for (int i = 0; i < elements; i++) {
+            Object key = "key " + i;
+            keys.add(key);
+            structure.put(key, i % 3 == 0 ? (Object) Map.entry(key, i) : "value " + i);
+        }
+        return make(name, structure, elements);
+    }
+
+    static <M extends Map<Object, Object>> M fillClumsily(String name, M structure, int elements) {
+        for (int i = 0; i < elements; i++) {
+            structure.put(new Clumsy(i), "value " + i);
+        }
+        return make(name, structure, elements);
+    }
+
+    static void lists() {
+        fill("ArrayList", new ArrayList<>(1000), 60);
+        fill("ArrayList, empty", new ArrayList<>(), 0);
+        fill("Vector", new Vector<>(), 61);
+        fill("Stack", new Stack<>(), 62);
+        fill("LinkedList", new LinkedList<>(), 63);
+        List<Object> nulls = new LinkedList<>(Arrays.asList(null, "one", null));
+        make("LinkedList with nulls", nulls, 3);
+        make("Arrays.asList", Arrays.asList("one", "two", "three"), 3);
+        make("Arrays.asList of null", Arrays.asList("one", null), 1);
+        fill("CopyOnWriteArrayList", new CopyOnWriteArrayList<>(), 64);
+        List<Object> repeated = new ArrayList<>(Collections.nCopies(20, "the same"));
+        make("ArrayList of the same", repeated, 20);
+    }
+
+    static void maps() throws IOException {
+        Map<Object, Object> map = fill("HashMap", new HashMap<>(), 100);
+        make("ArrayList of entries", new ArrayList<>(map.entrySet()), 100);
+        Map<Object, Object> of = new HashMap<>();
+        map.entrySet().forEach(entry -> of.put(entry.getKey(), entry));
+        make("HashMap of entries", of, 100);
+        Map<Object, Object> nulls = new HashMap<>();
+        nulls.put(null, null);
+        nulls.put("null", null);
+        make("HashMap with nulls", nulls, 2);
+        fillClumsily("HashMap of trees", new HashMap<>(), 100);
+        fill("LinkedHashMap", new LinkedHashMap<>(), 101);
+        fillClumsily("LinkedHashMap of trees", new LinkedHashMap<>(), 101);
+        fill("subtype of HashMap", new OwnMap(), 102);
+        fill("Hashtable", new Hashtable<>(), 103);
+        fill("Properties", new Properties(), 104);
+        fill("TreeMap", new TreeMap<>(), 105);
+        fill("WeakHashMap", new WeakHashMap<>(), 106);
+        fill("IdentityHashMap", new IdentityHashMap<>(), 107);
+        Map<Color, Object> colors = new EnumMap<>(Color.class);
+        colors.put(Color.RED, "red");
+        colors.put(Color.BLUE, null);
+        make("EnumMap", colors, 2);
+        fill("ConcurrentHashMap", new ConcurrentHashMap<>(), 108);
+        fillClumsily("ConcurrentHashMap of trees", new ConcurrentHashMap<>(), 109);
+        fill("ConcurrentSkipListMap", new ConcurrentSkipListMap<>(), 110);
+        Map<Object, Object> seen = fill("ConcurrentHashMap with views", new ConcurrentHashMap<>(), 33);
+        Console.truth("views", seen.keySet().size() + seen.values().size() + seen.entrySet().size());
+        Loader loader = new Loader();
+        keys.add(loader.define(Clumsy.class));
+        keys.add(loader.define(Late.class));
+        make("ClassLoader", loader, 2);
+    }
+
+    static void sets() {
+        fill("HashSet", new HashSet<>(), 50);
+        fill("LinkedHashSet", new LinkedHashSet<>(), 51);
+        fill("TreeSet", new TreeSet<>(), 52);
+        make("EnumSet", EnumSet.of(Color.RED, Color.BLACK, Color.WHITE), 3);
+        make("EnumSet, large", EnumSet.range(Large.A5, Large.G4), 60);
+        BitSet bits = new BitSet();
+        bits.set(1000, 1077);
+        make("BitSet", bits, 77);
+        fill("ConcurrentHashMap.newKeySet", ConcurrentHashMap.newKeySet(), 53);
+        fill("Collections.newSetFromMap", Collections.newSetFromMap(new IdentityHashMap<>()), 54);
+        fill("ConcurrentSkipListSet", new ConcurrentSkipListSet<>(), 55);
+        fill("CopyOnWriteArraySet", new CopyOnWriteArraySet<>(), 56);
+    }
+
+    static void queues() throws InterruptedException {
+        ArrayDeque<Object> ring = new ArrayDeque<>(8);
+        for (int i = 0; i < 5; i++) {
+            ring.add("passing " + i);
+            ring.remove();
+        }
+        fill("ArrayDeque", ring, 70);
+        fill("PriorityQueue", new PriorityQueue<>(), 71);
+        ConcurrentLinkedQueue<Object> queue = new ConcurrentLinkedQueue<>();
+        queue.add("passing");
+        queue.remove();
+        fill("ConcurrentLinkedQueue", queue, 72);
+        fill("ConcurrentLinkedDeque", new ConcurrentLinkedDeque<>(), 73);
+        fill("LinkedBlockingQueue", new LinkedBlockingQueue<>(), 74);
+        fill("LinkedBlockingDeque", new LinkedBlockingDeque<>(), 75);
+        LinkedTransferQueue<Object> transfers = new LinkedTransferQueue<>();
+        transfers.add("passing");
+        transfers.take();
+        fill("LinkedTransferQueue", transfers, 76);
+        fill("ArrayBlockingQueue", new ArrayBlockingQueue<>(100), 77);
+        fill("PriorityBlockingQueue", new PriorityBlockingQueue<>(), 78);
+        DelayQueue<Late> late = new DelayQueue<>();
+        late.add(new Late());
+        late.add(new Late());
+        make("DelayQueue", late, 2);
+        ScheduledThreadPoolExecutor scheduled = new ScheduledThreadPoolExecutor(1);
+        scheduled.setThreadFactory(
+                work -> {
+                    Thread thread = new Thread(work);
+                    thread.setDaemon(true);
+                    return thread;
+                });
+        for (int i = 0; i < 5; i++) {
+            scheduled.schedule(() -> {}, 1, TimeUnit.HOURS);
+        }
+        keys.add(scheduled);
+        make("ScheduledThreadPoolExecutor", scheduled.getQueue(), 5);
+    }
+
+    static void immutables() {
+        make("List.of()", List.of(), 0);
+        make("List.of(1)", List.of("one"), 1);
+        make("List.of(2)", List.of("one", "two"), 2);
+        make("List.of(5)", List.of("1", "2", "3", "4", "5"), 5);
+        make("Set.of(1)", Set.of("one"), 1);
+        make("Set.of(2)", Set.of("one", "two"), 2);
+        make("Set.of(4)", Set.of("1", "2", "3", "4"), 4);
+        make("Map.of(1)", Map.of("one", "1"), 1);
+        make("Map.of(3)", Map.of("one", "1", "two", "2", "three", "3"), 3);
+        make("Collections.emptyList", Collections.emptyList(), 0);
+        make("Collections.singletonList", Collections.singletonList("one"), 1);
+        make("Collections.singleton", Collections.singleton("one"), 1);
+        make("Collections.singletonMap", Collections.singletonMap("one", "1"), 1);
+    }
+
+    static void wrappers() {
+        List<String> list = new ArrayList<>(List.of("1", "2", "3"));
+        Map<String, String> map = new HashMap<>(Map.of("one", "1", "two", "2"));
+        TreeMap<String, String> tree = new TreeMap<>(Map.of("one", "1", "two", "2", "three", "3"));
+        make("unmodifiableList", Collections.unmodifiableList(list), 3);
+        make("unmodifiableSet", Collections.unmodifiableSet(new HashSet<>(list)), 3);
+        Map<String, String> viewed = make("unmodifiableMap", Collections.unmodifiableMap(map), 2);
+        Console.truth("viewed", viewed.keySet().size() + viewed.values().size());
+        make("unmodifiableNavigableMap", Collections.unmodifiableNavigableMap(tree), 3);
+        make("synchronizedList", Collections.synchronizedList(list), 3);
+        make("synchronizedSet", Collections.synchronizedSet(new HashSet<>(list)), 3);
+        make("synchronizedMap", Collections.synchronizedMap(map), 2);
+        make("synchronizedSortedMap", Collections.synchronizedSortedMap(tree), 3);
+        make("checkedList", Collections.checkedList(list, String.class), 3);
+        make("checkedMap", Collections.checkedMap(map, String.class, String.class), 2);
+        List<String> wrapped = Collections.unmodifiableList(Collections.synchronizedList(list));
+        make("wrapped twice", wrapped, 3);
+        make("StringBuilder", new StringBuilder("0123456789"), 10);
+        make("StringBuilder, UTF-16", new StringBuilder("0123456789€"), 11);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        lists();
+        maps();
+        sets();
+        queues();
+        immutables();
+        wrappers();
+        Console.readyUntilClosed();
+    }
+}
