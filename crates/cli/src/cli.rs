@@ -4,8 +4,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    classifiers, classify, completions, demo, diff, dominators, groups, histogram, inspect, man,
-    object, objects, owners, paths, report, strings, summary, threads, waste,
+    attach, classifiers, classify, completions, control, demo, diff, dominators, groups, histogram,
+    inspect, man, object, objects, owners, paths, record, report, strings, summary, threads, waste,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -30,6 +30,12 @@ pub enum Command {
     #[command(flatten)]
     OnDump(Box<DumpCommand>),
     Diff(diff::Arguments),
+    Record(record::Arguments),
+    Attach(attach::Arguments),
+    Detach(control::Detach),
+    Mark(control::Mark),
+    Snapshot(control::Snapshot),
+    Recordings(control::Recordings),
     Classifiers(classifiers::Arguments),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
@@ -67,6 +73,12 @@ impl Command {
                 command.show(&source)
             }
             Command::Diff(arguments) => diff::show(arguments, arguments.source.open()?),
+            Command::Record(arguments) => record::run(arguments),
+            Command::Attach(arguments) => attach::run(arguments),
+            Command::Detach(arguments) => control::detach(arguments),
+            Command::Mark(arguments) => control::mark(arguments),
+            Command::Snapshot(arguments) => control::snapshot(arguments),
+            Command::Recordings(_) => control::recordings(),
             Command::Classifiers(arguments) => classifiers::run(arguments),
             Command::Demo(arguments) => demo::run(arguments),
             Command::Completions(arguments) => completions::run(arguments),

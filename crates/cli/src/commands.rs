@@ -1,8 +1,10 @@
 //! The commands, one file each: their arguments, and how their result is shown.
 
+pub mod attach;
 pub mod classifiers;
 pub mod classify;
 pub mod completions;
+pub mod control;
 pub mod demo;
 pub mod diff;
 pub mod dominators;
@@ -14,6 +16,7 @@ pub mod object;
 pub mod objects;
 pub mod owners;
 pub mod paths;
+pub mod record;
 pub mod report;
 pub mod strings;
 pub mod summary;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anthill_hprof::Error as DumpError;
+use anthill_recorder::Error as RecorderError;
 use anthill_session::Error;
 
 pub enum Failure {
@@ -15,6 +16,8 @@ pub enum Failure {
     Unusable { reason: String, advice: String },
     /// The output could not be written.
     Output(io::Error),
+    /// A program that was started ended with this code and said why itself.
+    Program(u8),
 }
 
 impl Failure {
@@ -36,6 +39,7 @@ impl Failure {
                 say(&format!("the output could not be written: {error}"));
                 ExitCode::from(2)
             }
+            Failure::Program(code) => ExitCode::from(code),
             Failure::NothingFound(what) | Failure::Findings(what) => {
                 say(&what);
                 ExitCode::from(1)
@@ -83,6 +87,25 @@ impl From<Error> for Failure {
                 "`anthill classifiers` lists what there is, docs/classification.md explains it.",
             ),
         }
+    }
+}
+
+impl From<RecorderError> for Failure {
+    fn from(error: RecorderError) -> Self {
+        let advice = match &error {
+            RecorderError::Attach { .. } => "`anthill attach --help` explains what is needed.",
+            RecorderError::NotRecorded(_) => {
+                "`anthill recordings` lists the JVMs that are; `anthill attach PID` starts it."
+            }
+            RecorderError::NoAgent(_) => {
+                "It belongs beside the program `anthill`; `./x build` puts it there."
+            }
+            RecorderError::File { .. } | RecorderError::Trace(_) => {
+                "Name another place with --output FILE or --spool DIR."
+            }
+            RecorderError::Refused(_) | RecorderError::Agent(_) => "The program itself goes on.",
+        };
+        Failure::unusable(error.to_string(), advice)
     }
 }
 

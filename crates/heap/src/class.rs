@@ -113,6 +113,24 @@ pub enum Strength {
     Finalizer,
 }
 
+impl Strength {
+    /// How the class of that name holds its referent; its subclasses do the same.
+    pub fn of_class(name: &str) -> Option<Self> {
+        match name {
+            "java.lang.ref.SoftReference" => Some(Strength::Soft),
+            "java.lang.ref.WeakReference" => Some(Strength::Weak),
+            "java.lang.ref.PhantomReference" => Some(Strength::Phantom),
+            "java.lang.ref.FinalReference" | "java.lang.ref.FinalizerReference" => {
+                Some(Strength::Finalizer)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The class of the stacks of virtual threads, whose objects differ in size.
+pub const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClassKind {
     /// Objects with fields. The objects' detail is 0.
@@ -123,6 +141,24 @@ pub enum ClassKind {
     Array(FieldType),
     /// The class of class objects. Their detail is the number of the class they stand for.
     Mirror,
+}
+
+impl ClassKind {
+    /// The kind of the class of that name, in Java notation.
+    pub fn of_class(name: &str) -> Self {
+        match name.strip_suffix("[]") {
+            _ if name == "java.lang.Class" => ClassKind::Mirror,
+            _ if name == STACK_CHUNK => ClassKind::Variable,
+            Some(element) => {
+                let primitive = FieldType::ALL
+                    .into_iter()
+                    .skip(1)
+                    .find(|ty| ty.java_name() == element);
+                ClassKind::Array(primitive.unwrap_or(FieldType::Object))
+            }
+            None => ClassKind::Instance,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

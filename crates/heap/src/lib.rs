@@ -21,7 +21,9 @@ pub use addresses::{AddressFinder, AddressMap, AddressMapParts, Block};
 pub use bits::BitSet;
 pub use buffer::Buffer;
 pub use builder::HeapBuilder;
-pub use class::{Class, ClassKind, Field, FieldType, StaticField, Strength, Value, package_of};
+pub use class::{
+    Class, ClassKind, Field, FieldType, STACK_CHUNK, StaticField, Strength, Value, package_of,
+};
 pub use column::{Column, Owner};
 pub use missing::{Missing, MissingKind};
 pub use offsets::{Offsets, OffsetsView};

@@ -1,7 +1,8 @@
 //! The class table: class dumps joined with names, and what the second pass must know of them.
 
 use anthill_heap::{
-    Class, ClassId, ClassKind, Field, FieldType, Missing, MissingKind, StaticField, Strength,
+    Class, ClassId, ClassKind, Field, FieldType, Missing, MissingKind, STACK_CHUNK, StaticField,
+    Strength,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -43,7 +44,6 @@ pub struct InstanceLayout {
 }
 
 const REFERENCE: &str = "java.lang.ref.Reference";
-const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
 
 impl ClassTable {
     pub fn new(bytes: &[u8], section: &Section, class_dumps: &[usize]) -> Self {
@@ -226,15 +226,7 @@ impl ClassTable {
 
     fn find_strengths(&mut self) {
         for class in self.superclasses_first() {
-            let own = match self.classes[class as usize].name.as_str() {
-                "java.lang.ref.SoftReference" => Some(Strength::Soft),
-                "java.lang.ref.WeakReference" => Some(Strength::Weak),
-                "java.lang.ref.PhantomReference" => Some(Strength::Phantom),
-                "java.lang.ref.FinalReference" | "java.lang.ref.FinalizerReference" => {
-                    Some(Strength::Finalizer)
-                }
-                _ => None,
-            };
+            let own = Strength::of_class(&self.classes[class as usize].name);
             let inherited =
                 || self.classes[self.classes[class as usize].super_class? as usize].reference;
             self.classes[class as usize].reference = own.or_else(inherited);
@@ -325,18 +317,7 @@ impl ClassTable {
 }
 
 fn new_class(name: String, described: bool) -> Class {
-    let kind = match name.strip_suffix("[]") {
-        _ if name == "java.lang.Class" => ClassKind::Mirror,
-        _ if name == STACK_CHUNK => ClassKind::Variable,
-        Some(element) => {
-            let primitive = FieldType::ALL
-                .into_iter()
-                .skip(1)
-                .find(|ty| ty.java_name() == element);
-            ClassKind::Array(primitive.unwrap_or(FieldType::Object))
-        }
-        None => ClassKind::Instance,
-    };
+    let kind = ClassKind::of_class(&name);
     Class {
         described,
         ..Class::new(name, kind)
@@ -355,7 +336,7 @@ fn class_name(bytes: &[u8], section: &Section, id: u64) -> String {
 }
 
 /// `java/lang/String` → `java.lang.String`, `[[I` → `int[][]`.
-fn java_name(internal: &str) -> String {
+pub fn java_name(internal: &str) -> String {
     let element = internal.trim_start_matches('[');
     let dimensions = internal.len() - element.len();
     let primitive = match element {

@@ -19,6 +19,7 @@ mod subrecord;
 mod survey;
 mod values;
 
+pub use classes::java_name;
 pub use content::{Content, map_file};
 pub use dump::{Dump, DumpInfo};
 pub use error::Error;

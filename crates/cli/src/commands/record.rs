@@ -1,0 +1,161 @@
+//! `anthill record`: starts a program with the agent and writes what happens in its heap.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anthill_recorder::{Identity, RecordingOptions, When};
+use clap::{Args, ValueEnum};
+
+use crate::failure::{Failure, say};
+use crate::source::percent;
+
+/// Start a program and record its heap over time
+///
+/// The program runs as always; an agent in its JVM tells about every collection and samples of the
+/// allocations, and heap states are taken as often as the given overhead allows. The result is one file,
+/// which is readable while it grows: every command that opens a dump opens any of its states with --at.
+/// The exit code is the program's.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  anthill record -- java -jar shop.jar
+      Record with at most 3 % overhead into anthill-PID.trace
+  anthill record --overhead 10% --every 30s -o shop.trace -- java -jar shop.jar
+      A state every 30 seconds as long as that costs no more than a tenth of the time
+  anthill record --identity all --every 1s -- java -cp classes StackTest
+      Tell every object apart: what was born, died, survived (for small heaps)
+  anthill record -- mvn test
+      Every JVM that the command starts gets a trace of its own")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub recording: RecordingArguments,
+    /// The program and its arguments, after --
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// The classes whose instances people think of as data structures.
+const HEADS: [&str; 12] = [
+    "java.util.ArrayList",
+    "java.util.LinkedList",
+    "java.util.ArrayDeque",
+    "java.util.HashMap",
+    "java.util.TreeMap",
+    "java.util.HashSet",
+    "java.util.TreeSet",
+    "java.util.IdentityHashMap",
+    "java.util.WeakHashMap",
+    "java.util.Vector",
+    "java.util.Hashtable",
+    "java.util.concurrent.ConcurrentHashMap",
+];
+
+/// How to record, for `record` and `attach`.
+#[derive(Args)]
+pub struct RecordingArguments {
+    /// The share of the program's time that recording may take; 100% is no limit
+    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent)]
+    pub overhead: f64,
+    /// Take a state whenever this time has passed, e.g. 500ms, 30s, 5m
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "at")]
+    pub every: Option<Duration>,
+    /// Take a state after these collections: `full-gc`, or `gc:N` for every N-th
+    /// [default: after any, when the overhead allows it]
+    #[arg(long, value_name = "WHEN", value_parser = at)]
+    pub at: Option<When>,
+    /// Which objects can be told apart over time: the heads of data structures, all, or none
+    #[arg(long, value_name = "OBJECTS", default_value = "heads")]
+    pub identity: IdentityArgument,
+    /// Frames of the stacks of sampled allocations
+    #[arg(long, value_name = "FRAMES", default_value_t = 32, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    pub stacks: u32,
+    /// Record values of primitive fields and arrays too, among them all texts
+    #[arg(long)]
+    pub contents: bool,
+    /// The trace [default: anthill-PID.trace]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Where the JVM puts its dumps until they are converted [default: memory, or beside the trace]
+    #[arg(long, value_name = "DIR")]
+    pub spool: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum IdentityArgument {
+    Heads,
+    All,
+    None,
+}
+
+impl RecordingArguments {
+    pub fn options(&self) -> RecordingOptions {
+        let every = self.every.map(When::Every);
+        RecordingOptions {
+            overhead: self.overhead / 100.0,
+            when: every.or(self.at).unwrap_or(When::Affordable),
+            identity: match self.identity {
+                IdentityArgument::Heads => Identity::Heads,
+                IdentityArgument::All => Identity::All,
+                IdentityArgument::None => Identity::None,
+            },
+            heads: HEADS.map(str::to_owned).into(),
+            stacks: self.stacks,
+            contents: self.contents,
+            output: self.output.clone(),
+            spool: self.spool.clone(),
+        }
+    }
+}
+
+/// A number with a unit, as in `30s`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number: f64 = text[..text.len() - unit.len()]
+        .parse()
+        .map_err(|_| "it must be a number with a unit, e.g. 500ms, 30s, 5m, 2h".to_owned())?;
+    let seconds = match unit {
+        "ms" => number / 1e3,
+        "s" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(format!("`{unit}` is no unit: use ms, s, m or h")),
+    };
+    Duration::try_from_secs_f64(seconds).map_err(|_| "it is out of range".to_owned())
+}
+
+fn at(text: &str) -> Result<When, String> {
+    let number = text.strip_prefix("gc:").map(str::parse);
+    match (text, number) {
+        ("full-gc", _) => Ok(When::FullGc),
+        (_, Some(Ok(number))) if number > 0 => Ok(When::EveryGc(number)),
+        _ => Err("say `full-gc`, or `gc:N` for every N-th collection".to_owned()),
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let ended = anthill_recorder::record(&arguments.command, arguments.recording.options(), say)?;
+    match ended {
+        0 => Ok(()),
+        code => Err(Failure::Program(code)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert!(duration("30").is_err() && duration("s").is_err() && duration("1y").is_err());
+    }
+
+    #[test]
+    fn collections_are_chosen() {
+        assert_eq!(at("full-gc"), Ok(When::FullGc));
+        assert_eq!(at("gc:5"), Ok(When::EveryGc(5)));
+        assert!(at("gc:0").is_err() && at("gc").is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! From what the JVM wrote to a state in the trace, in a thread of low priority.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anthill_graph::{Convention, Graph};
+use anthill_heap::{BitSet, HeapState, Quiet};
+use anthill_hprof::Dump;
+use anthill_trace::{Identities, Moment, StateHeader, StateToWrite, TraceWriter};
+
+use crate::clock::own_cpu;
+use crate::walk::{ClassTable, Walk};
+
+/// As little as the operating system knows.
+const LOWEST_PRIORITY: i32 = 19;
+
+/// A state that lies on disk.
+pub struct Job {
+    pub path: PathBuf,
+    pub moment: Moment,
+    pub contents: bool,
+    pub source: Source,
+}
+
+pub enum Source {
+    /// A dump, and which tracked object is at which address.
+    Dump(Vec<(u64, u64)>),
+    Walk(Arc<ClassTable>),
+}
+
+/// A state that is in the trace.
+pub struct Written {
+    pub header: StateHeader,
+    /// Bytes it takes there.
+    pub bytes: u64,
+}
+
+pub struct Converted {
+    pub result: Result<Written, String>,
+    /// Processor time it took.
+    pub cpu: Duration,
+    /// Why identities are missing, if they are.
+    pub lost_identities: Option<String>,
+}
+
+/// The thread that converts one state after the other.
+pub struct Converter {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Converter {
+    pub fn start(
+        writer: Arc<Mutex<TraceWriter>>,
+        mut done: impl FnMut(Converted) + Send + 'static,
+    ) -> Self {
+        let (jobs, waiting) = mpsc::channel::<Job>();
+        let thread = thread::spawn(move || {
+            lower_priority();
+            for job in waiting {
+                let before = own_cpu();
+                let mut lost_identities = None;
+                let result = convert(&job, &writer, &mut lost_identities);
+                // Written or not, it is of no more use.
+                let _ = fs::remove_file(&job.path);
+                done(Converted {
+                    result,
+                    cpu: own_cpu().saturating_sub(before),
+                    lost_identities,
+                });
+            }
+        });
+        Converter {
+            jobs: Some(jobs),
+            thread: Some(thread),
+        }
+    }
+
+    pub fn convert(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            // The thread ends only after this sender is gone.
+            let _ = jobs.send(job);
+        }
+    }
+}
+
+impl Drop for Converter {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Of the calling thread and those it starts; where that is refused, it works all the same.
+pub fn lower_priority() {
+    let _ = rustix::process::nice(LOWEST_PRIORITY);
+}
+
+fn convert(
+    job: &Job,
+    writer: &Mutex<TraceWriter>,
+    lost: &mut Option<String>,
+) -> Result<Written, String> {
+    match &job.source {
+        Source::Dump(tracked) => {
+            let dump = Dump::open(&job.path, None, &Quiet).map_err(|error| error.to_string())?;
+            let mut moment = job.moment.clone();
+            moment.source_bytes = Some(dump.info.bytes);
+            let reachable = reachable(&dump.state);
+            let mut state = StateToWrite::from_dump(&dump, moment, job.contents);
+            state.identities = identities(&dump.state, tracked, lost);
+            state.reachable = reachable.as_ref();
+            write(&state, writer)
+        }
+        Source::Walk(classes) => {
+            let walk = Walk::read(&job.path, classes)?;
+            let reachable = reachable(&walk.state);
+            let mut state = StateToWrite::from_state(&walk.state, job.moment.clone(), walk.values);
+            state.identities = Identities::All;
+            state.reachable = reachable.as_ref();
+            write(&state, writer)
+        }
+    }
+}
+
+fn write(state: &StateToWrite, writer: &Mutex<TraceWriter>) -> Result<Written, String> {
+    let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = writer.bytes();
+    let header = writer.state(state).map_err(|error| error.to_string())?;
+    Ok(Written {
+        header,
+        bytes: writer.bytes() - before,
+    })
+}
+
+/// Identities are believed together or not at all: one address without an object means that the
+/// addresses are not those of the dump.
+fn identities(state: &HeapState, tracked: &[(u64, u64)], lost: &mut Option<String>) -> Identities {
+    if tracked.is_empty() {
+        return Identities::None;
+    }
+    let finder = state.addresses.finder();
+    let unknown = tracked
+        .iter()
+        .filter(|(_, address)| finder.find(*address).is_none())
+        .count();
+    if unknown > 0 {
+        *lost = Some(format!(
+            "{unknown} of {} tracked objects are not where the JVM said they are",
+            tracked.len()
+        ));
+        return Identities::None;
+    }
+    Identities::tracked(state, tracked.iter().copied())
+}
+
+/// What GC roots keep alive under the usual convention.
+fn reachable(state: &HeapState) -> Option<BitSet> {
+    let sizes = state.tables.sizes.as_ref()?;
+    Some(anthill_graph::reachable(&Graph::new(
+        state,
+        sizes,
+        Convention::DEFAULT,
+    )))
+}

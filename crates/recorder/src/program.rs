@@ -1,0 +1,68 @@
+//! Starting the program that is to be recorded, with the agent in its JVM.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use crate::Error;
+
+const LIBRARY: &str = "libanthill_agent.so";
+/// Every JVM takes options from here, whoever starts it.
+const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+
+/// The agent's library: beside this program, or where packages put libraries.
+pub fn agent_library() -> Result<PathBuf, Error> {
+    let program = env::current_exe().map_err(|source| Error::file(Path::new("anthill"), source))?;
+    let folder = program.parent().unwrap_or(Path::new("."));
+    let places = [
+        folder.join(LIBRARY),
+        folder.join("../lib/anthill").join(LIBRARY),
+    ];
+    let found = places.iter().find(|place| place.is_file());
+    match found {
+        Some(place) => place
+            .canonicalize()
+            .map_err(|source| Error::file(place, source)),
+        None => Err(Error::NoAgent(places[0].clone())),
+    }
+}
+
+/// Starts a command with the agent in it: as an option if it is `java` itself, else through the
+/// environment, so that scripts and build tools work too.
+pub fn start(command: &[OsString], library: &Path, options: &str) -> Result<Child, Error> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(Error::Refused("there is no command to run".to_owned()));
+    };
+    let agent = format!("-agentpath:{}={options}", library.display());
+    let mut child = Command::new(program);
+    if is_java(program) {
+        child.arg(agent);
+    } else {
+        child.env(TOOL_OPTIONS, tool_options(&agent));
+    }
+    child
+        .args(arguments)
+        .spawn()
+        .map_err(|source| Error::file(Path::new(program), source))
+}
+
+fn is_java(program: &OsStr) -> bool {
+    Path::new(program)
+        .file_name()
+        .is_some_and(|name| name == "java")
+}
+
+/// The options that are there already, and ours; quoted, because blanks separate options.
+fn tool_options(agent: &str) -> OsString {
+    let mut options = env::var_os(TOOL_OPTIONS).unwrap_or_default();
+    if !options.is_empty() {
+        options.push(" ");
+    }
+    if agent.contains(' ') {
+        options.push(format!("\"{agent}\""));
+    } else {
+        options.push(agent);
+    }
+    options
+}

@@ -1,0 +1,677 @@
+//! The recording of one JVM: what the agent says goes to the trace, and states are ordered when
+//! they are due and affordable.
+
+use std::io::Write;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anthill_trace::{self as trace, Event, Facts, Moment, StateKind, TraceWriter};
+use anthill_wire::{self as wire, Frames, FromAgent, ToAgent};
+
+use crate::budget::{Budget, Cost};
+use crate::clock::{Clock, own_cpu};
+use crate::control::{self, Reply, Request};
+use crate::convert::{Converted, Converter, Job, Source, Written};
+use crate::events::Events;
+use crate::options::FIRST_SAMPLING;
+use crate::schedule::Schedule;
+use crate::spool::{Spool, room};
+use crate::walk::ClassTable;
+use crate::{Error, Identity, Jvm, RecordingOptions};
+
+/// How often waiting events are written and the time is looked at.
+const TICK: Duration = Duration::from_millis(250);
+/// How often the sampling interval is considered.
+const SAMPLING_TICK: Duration = Duration::from_secs(5);
+/// Objects that are followed by weak handles at the same time.
+const MOST_FOLLOWED: u32 = 500_000;
+/// Of the disk that the trace is on, this much is left to others, or a twentieth if that is less.
+const LEFT_TO_OTHERS: u64 = 1 << 30;
+/// A state takes about a fifth of its dump; before the first is written, room for this much per
+/// byte of heap is asked for.
+const FIRST_STATE_PER_HEAP: f64 = 0.4;
+
+enum Input {
+    Agent(FromAgent),
+    /// The connection ended; the reason, unless the agent said goodbye.
+    AgentGone(Option<String>),
+    Control(Request, Reply),
+    Converted(Converted),
+}
+
+/// A state that was ordered and not yet written.
+struct Pending {
+    order: u32,
+    path: PathBuf,
+    mark: Option<String>,
+    reply: Option<Reply>,
+    heap: u64,
+    identities: Vec<(u64, u64)>,
+    /// After the agent is done with it.
+    done: Option<wire::StateDone>,
+}
+
+pub struct Recording {
+    options: RecordingOptions,
+    hello: wire::Hello,
+    clock: Clock,
+    agent: UnixStream,
+    inputs: Receiver<Input>,
+    writer: Arc<Mutex<TraceWriter>>,
+    converter: Option<Converter>,
+    spool: Spool,
+    events: Events,
+    budget: Budget,
+    schedule: Schedule,
+    classes: ClassTable,
+    pending: Option<Pending>,
+    orders: u32,
+    states: u32,
+    dropped_states: u32,
+    /// Bytes of the trace per byte of heap, of the last state.
+    state_per_heap: f64,
+    used_heap: u64,
+    last_gc: u32,
+    sampling: Sampling,
+    stopping: Option<Reply>,
+    /// The last failure to write, told once.
+    trouble: Option<String>,
+}
+
+struct Sampling {
+    interval: u64,
+    /// What the agent said last when the interval was considered.
+    at: Duration,
+    event_ns: u64,
+    latest_event_ns: u64,
+}
+
+/// Says something to the person who started the recording.
+pub type Say = fn(&str);
+
+impl Recording {
+    /// Greets the agent that connected and starts its trace.
+    pub fn start(
+        stream: UnixStream,
+        options: RecordingOptions,
+        index: usize,
+        control: impl FnOnce(u32) -> Result<UnixListener, Error>,
+    ) -> Result<Self, Error> {
+        let reading = stream
+            .try_clone()
+            .map_err(|source| Error::file(Path::new("agent"), source))?;
+        let mut frames = Frames::new(reading);
+        let hello = greet(&mut frames)?;
+        let trace = options.trace_of(hello.pid, index);
+        let writer = TraceWriter::create(&trace, &facts(&hello, &options))?;
+        let spool = Spool::new(options.spool.as_deref(), folder_of(&trace))?;
+        let (sender, inputs) = mpsc::channel();
+        control::serve(control(hello.pid)?, sender.clone(), Input::Control);
+        listen(frames, sender.clone());
+        let writer = Arc::new(Mutex::new(writer));
+        let converter = Converter::start(writer.clone(), move |converted| {
+            // Nobody waits for it any more if the recording is over.
+            let _ = sender.send(Input::Converted(converted));
+        });
+        let mut recording = Recording {
+            clock: Clock::new(hello.now_ns),
+            budget: Budget::new(options.overhead, hello.cores),
+            schedule: Schedule::new(options.when),
+            events: Events::new(hello.now_ns),
+            options,
+            agent: stream,
+            inputs,
+            writer,
+            converter: Some(converter),
+            spool,
+            classes: ClassTable::new(&hello),
+            pending: None,
+            orders: 0,
+            states: 0,
+            dropped_states: 0,
+            state_per_heap: FIRST_STATE_PER_HEAP,
+            used_heap: 0,
+            last_gc: 0,
+            sampling: Sampling {
+                interval: FIRST_SAMPLING.into(),
+                at: Duration::ZERO,
+                event_ns: 0,
+                latest_event_ns: 0,
+            },
+            stopping: None,
+            trouble: None,
+            hello,
+        };
+        recording.instruct();
+        Ok(recording)
+    }
+
+    pub fn trace(&self) -> PathBuf {
+        self.lock().path().to_owned()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.hello.pid
+    }
+
+    /// What this JVM cannot deliver, a sentence each.
+    pub fn missing(&self) -> &[String] {
+        &self.hello.missing
+    }
+
+    fn lock(&self) -> MutexGuard<'_, TraceWriter> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How sampled objects are followed.
+    fn follow(&self) -> wire::Follow {
+        match self.options.identity {
+            Identity::None => wire::Follow::Nothing,
+            Identity::Heads => wire::Follow::Handle,
+            Identity::All => wire::Follow::Tag,
+        }
+    }
+
+    /// Tells the agent what to follow.
+    fn instruct(&mut self) {
+        let follow = self.follow();
+        if self.options.identity == Identity::Heads {
+            let heads = self.options.heads.iter().map(|name| wire::HeadClass {
+                name: name.replace('.', "/"),
+                subclasses: true,
+            });
+            let heads = heads.collect();
+            self.send(&ToAgent::HeadClasses(heads));
+        }
+        self.send(&ToAgent::SetSampling(wire::SetSampling {
+            bytes: FIRST_SAMPLING,
+            follow,
+        }));
+    }
+
+    /// A connection that is gone shows in the reading thread.
+    fn send(&mut self, order: &ToAgent) {
+        let mut bytes = Vec::new();
+        order.encode(&mut bytes);
+        let _ = self.agent.write_all(&bytes);
+    }
+
+    /// Records until the JVM ends or somebody says stop; returns how it went, for people.
+    pub fn run(mut self, say: Say) -> String {
+        loop {
+            let ended = match self.inputs.recv_timeout(TICK) {
+                Ok(Input::Agent(message)) => self.hear(message),
+                Ok(Input::AgentGone(reason)) => {
+                    self.agent_gone(reason);
+                    true
+                }
+                Ok(Input::Control(request, reply)) => {
+                    self.answer(request, reply);
+                    false
+                }
+                Ok(Input::Converted(converted)) => {
+                    self.state_written(converted);
+                    false
+                }
+                Err(RecvTimeoutError::Timeout) => false,
+                Err(RecvTimeoutError::Disconnected) => true,
+            };
+            if ended {
+                break;
+            }
+            self.tick(say);
+        }
+        self.finish(say)
+    }
+
+    /// Takes in what the agent says; true after its last message.
+    fn hear(&mut self, message: FromAgent) -> bool {
+        match message {
+            FromAgent::Gc(gc) => self.collected(gc),
+            FromAgent::Identities(identities) => {
+                if let Some(pending) = self.pending_order(identities.order) {
+                    pending.identities.extend(identities.objects);
+                }
+            }
+            FromAgent::StateDone(done) => self.state_taken(done),
+            FromAgent::Shape(shape) => self.classes.add_shape(shape),
+            FromAgent::Cost(cost) => {
+                self.sampling.latest_event_ns = cost.event_ns;
+                self.events.agent_cost(&cost);
+            }
+            FromAgent::Class(class) => {
+                self.classes.add_class(&class);
+                self.events.add(FromAgent::Class(class));
+            }
+            FromAgent::Method(method) => {
+                self.classes.add_method(&method);
+                self.events.add(FromAgent::Method(method));
+            }
+            FromAgent::Thread(thread) => {
+                self.classes.add_thread(&thread);
+                self.events.add(FromAgent::Thread(thread));
+            }
+            FromAgent::Goodbye(_) => return true,
+            FromAgent::Hello(_) | FromAgent::Flushed(_) => {}
+            other => self.events.add(other),
+        }
+        false
+    }
+
+    fn pending_order(&mut self, order: u32) -> Option<&mut Pending> {
+        self.pending
+            .as_mut()
+            .filter(|pending| pending.order == order && pending.done.is_none())
+    }
+
+    fn collected(&mut self, gc: wire::Gc) {
+        if gc.used_after > 0 {
+            self.used_heap = gc.used_after;
+        }
+        self.last_gc = gc.number;
+        self.schedule.collected(gc.kind, gc.number.into());
+        self.events.add(FromAgent::Gc(gc));
+        self.take_if_due();
+    }
+
+    fn take_if_due(&mut self) {
+        let now = self.clock.now();
+        if self.pending.is_some() || self.stopping.is_some() {
+            return;
+        }
+        let affordable = now >= self.budget.earliest(self.used_heap);
+        if self.schedule.due(now, affordable) {
+            self.order_state(None, None, false);
+        }
+    }
+
+    fn order_state(&mut self, mark: Option<String>, reply: Option<Reply>, collect: bool) {
+        let now = self.clock.now();
+        self.schedule.taken(now);
+        let heap = self.used_heap;
+        let place = self.room_in_trace(heap).and_then(|()| {
+            self.spool
+                .place(&format!("{}.state", self.orders + 1), heap)
+        });
+        let path = match place {
+            Ok(path) => path,
+            Err(reason) => return self.drop_state(&reason, reply),
+        };
+        self.orders += 1;
+        let order = self.orders;
+        let text = path.display().to_string();
+        let message = match self.options.identity {
+            Identity::All => ToAgent::TakeWalk(wire::TakeWalk {
+                order,
+                path: text,
+                collect,
+            }),
+            identity => ToAgent::TakeDump(wire::TakeDump {
+                order,
+                path: text,
+                collect,
+                find_heads: identity == Identity::Heads,
+                limit: if identity == Identity::Heads {
+                    MOST_FOLLOWED
+                } else {
+                    0
+                },
+                threads: 0,
+            }),
+        };
+        self.pending = Some(Pending {
+            order,
+            path,
+            mark,
+            reply,
+            heap,
+            identities: Vec::new(),
+            done: None,
+        });
+        self.send(&message);
+    }
+
+    /// Whether a state would fit where the trace is; the disk is never filled up.
+    fn room_in_trace(&self, heap: u64) -> Result<(), String> {
+        let trace = folder_of(&self.trace()).to_owned();
+        let needed = (heap as f64 * self.state_per_heap * 1.5) as u64;
+        let (free, total) = room(&trace);
+        let left = LEFT_TO_OTHERS.min(total / 20);
+        if free < needed + left {
+            return Err(format!(
+                "no room for a state of about {} MB in {}: {} MB are free, and {} MB are left to others",
+                needed >> 20,
+                trace.display(),
+                free >> 20,
+                left >> 20
+            ));
+        }
+        Ok(())
+    }
+
+    fn drop_state(&mut self, reason: &str, reply: Option<Reply>) {
+        self.dropped_states += 1;
+        self.events.dropped(self.clock.now_ns(), "state", 1, reason);
+        if let Some(reply) = reply {
+            reply.refused(reason);
+        }
+    }
+
+    fn state_taken(&mut self, done: wire::StateDone) {
+        let Some(pending) = self
+            .pending
+            .as_mut()
+            .filter(|pending| pending.order == done.order)
+        else {
+            return;
+        };
+        let failure = done.failure.clone();
+        let failure = failure.and_then(|reason| {
+            // A JVM without the management module still writes dumps when it is asked from outside.
+            let asked = self.options.identity != Identity::All;
+            let dumped = asked
+                && Jvm::find(self.hello.pid)
+                    .and_then(|jvm| jvm.dump(&pending.path))
+                    .is_ok();
+            (!dumped).then_some(reason)
+        });
+        if let Some(reason) = failure {
+            let reply = pending.reply.take();
+            let _ = std::fs::remove_file(&pending.path);
+            self.pending = None;
+            return self.drop_state(&reason, reply);
+        }
+        if let Some(reason) = &done.identities_missing {
+            let time = self.clock.since_start(done.end_ns);
+            self.events.dropped(time, "identities", 1, reason);
+        }
+        let time = self.clock.since_start(done.start_ns);
+        let source = match self.options.identity {
+            Identity::All => Source::Walk(Arc::new(self.classes.clone())),
+            _ => Source::Dump(std::mem::take(&mut pending.identities)),
+        };
+        let job = Job {
+            path: pending.path.clone(),
+            moment: Moment {
+                gc: (done.gc > 0).then_some(done.gc.into()),
+                time,
+                timestamp: (self.hello.wall_ns + time) / 1_000_000,
+                kind: match source {
+                    Source::Dump(_) => StateKind::Dump,
+                    Source::Walk(_) => StateKind::Walk,
+                },
+                mark: pending.mark.clone(),
+                pause: done.pause_ns,
+                source_bytes: None,
+            },
+            contents: self.options.contents,
+            source,
+        };
+        pending.done = Some(done);
+        if let Some(converter) = &self.converter {
+            converter.convert(job);
+        }
+    }
+
+    fn state_written(&mut self, converted: Converted) {
+        let Some(pending) = self.pending.take() else {
+            return;
+        };
+        let Some(done) = pending.done else {
+            return;
+        };
+        let now = self.clock.now();
+        let cost = Cost {
+            pause: Duration::from_nanos(done.pause_ns),
+            beside: converted.cpu,
+        };
+        self.budget.taken(now, pending.heap.max(1), cost);
+        if let Some(reason) = converted.lost_identities {
+            let time = self.clock.now_ns();
+            self.events.dropped(time, "identities", 1, &reason);
+        }
+        let Written { header, bytes } = match converted.result {
+            Ok(written) => written,
+            Err(reason) => return self.drop_state(&reason, pending.reply),
+        };
+        self.states += 1;
+        self.events.push(Event::Cost(trace::Cost {
+            time: self.clock.now_ns(),
+            pause: done.pause_ns,
+            agent: 0,
+            recorder: converted.cpu.as_nanos() as u64,
+            what: format!("state {}", header.number),
+        }));
+        self.state_per_heap = bytes as f64 / pending.heap.max(header.all.bytes).max(1) as f64;
+        if let Some(reply) = pending.reply {
+            reply.done(&format!(
+                "state {}: {} objects, {} bytes; the program stood still for {:.0} ms",
+                header.number,
+                header.all.objects,
+                header.all.bytes,
+                done.pause_ns as f64 / 1e6
+            ));
+        }
+    }
+
+    fn answer(&mut self, request: Request, reply: Reply) {
+        match request {
+            Request::Mark(text) => {
+                self.events.push(Event::Mark(trace::Mark {
+                    time: self.clock.now_ns(),
+                    text: text.clone(),
+                }));
+                reply.done(&format!("marked `{text}` at {:.1?}", self.clock.now()));
+            }
+            Request::Snapshot { .. } if self.pending.is_some() => {
+                reply.refused("a state is being taken just now; try again in a moment");
+            }
+            Request::Snapshot { collect, mark } => self.order_state(mark, Some(reply), collect),
+            Request::Stop => {
+                self.stopping = Some(reply);
+                self.send(&ToAgent::Stop(wire::Stop {}));
+            }
+            Request::Status => reply.done(&self.status()),
+        }
+    }
+
+    fn status(&self) -> String {
+        let share = self.budget.spent() / self.clock.now().as_secs_f64().max(0.001) * 100.0;
+        format!(
+            "{}: {:.0} s, {} states, {:.1} % of the time for states",
+            self.lock().path().display(),
+            self.clock.now().as_secs_f64(),
+            self.states,
+            share
+        )
+    }
+
+    fn agent_gone(&mut self, reason: Option<String>) {
+        if let Some(reason) = reason {
+            let time = self.clock.now_ns();
+            self.events
+                .dropped(time, "everything after this", 1, &reason);
+        }
+    }
+
+    fn tick(&mut self, say: Say) {
+        self.take_if_due();
+        self.tune_sampling();
+        self.write_events(say);
+    }
+
+    /// Unless a state is being written: then the events wait.
+    fn write_events(&mut self, say: Say) {
+        let writer = self.writer.clone();
+        let Ok(mut writer) = writer.try_lock() else {
+            return;
+        };
+        match self.events.write(&mut writer) {
+            Ok(()) => self.trouble = None,
+            Err(error) => {
+                let error = error.to_string();
+                if self.trouble.as_ref() != Some(&error) {
+                    say(&format!("{error}; the program goes on"));
+                    self.trouble = Some(error);
+                }
+            }
+        }
+    }
+
+    fn tune_sampling(&mut self) {
+        let now = self.clock.now();
+        let time = now.saturating_sub(self.sampling.at);
+        if time < SAMPLING_TICK {
+            return;
+        }
+        let spent = self.sampling.latest_event_ns - self.sampling.event_ns;
+        let cost = Duration::from_nanos(spent);
+        let interval = self.budget.sampling(self.sampling.interval, cost, time);
+        self.sampling.at = now;
+        self.sampling.event_ns = self.sampling.latest_event_ns;
+        if interval != self.sampling.interval {
+            self.sampling.interval = interval;
+            let bytes = u32::try_from(interval).unwrap_or(u32::MAX);
+            let follow = self.follow();
+            self.send(&ToAgent::SetSampling(wire::SetSampling { bytes, follow }));
+        }
+    }
+
+    /// Completes the trace.
+    fn finish(mut self, say: Say) -> String {
+        let waiting = self
+            .pending
+            .as_ref()
+            .is_some_and(|pending| pending.done.is_some());
+        if waiting {
+            while let Ok(input) = self.inputs.recv() {
+                if let Input::Converted(converted) = input {
+                    self.state_written(converted);
+                    break;
+                }
+            }
+        }
+        if let Some(pending) = self.pending.take() {
+            let _ = std::fs::remove_file(&pending.path);
+            self.drop_state("the JVM ended while the state was taken", pending.reply);
+        }
+        self.converter = None;
+        self.events.push(Event::Cost(trace::Cost {
+            time: self.clock.now_ns(),
+            pause: 0,
+            agent: self.events.agent_cpu(),
+            recorder: own_cpu().as_nanos() as u64,
+            what: "all".to_owned(),
+        }));
+        self.write_events(say);
+        let text = self.summary();
+        let reply = self.stopping.take();
+        self.close(say);
+        if let Some(reply) = reply {
+            reply.done(&text);
+        }
+        text
+    }
+
+    /// The converter is gone, so nobody else has the writer.
+    fn close(self, say: Say) {
+        let Some(writer) = Arc::into_inner(self.writer) else {
+            return;
+        };
+        let writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = writer.finish() {
+            say(&format!(
+                "{error}; the trace opens up to its last whole block"
+            ));
+        }
+    }
+
+    fn summary(&self) -> String {
+        let seconds = self.clock.now().as_secs_f64();
+        let dropped = match self.dropped_states {
+            0 => String::new(),
+            dropped => format!(", {dropped} dropped"),
+        };
+        format!(
+            "{}: {seconds:.0} s, {} states{dropped}, {:.1} MB, {:.1} % of the time for states",
+            self.trace().display(),
+            self.states,
+            self.lock().bytes() as f64 / 1e6,
+            self.budget.spent() / seconds.max(0.001) * 100.0
+        )
+    }
+}
+
+fn folder_of(file: &Path) -> &Path {
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// The agent's first message.
+fn greet(frames: &mut Frames<UnixStream>) -> Result<wire::Hello, Error> {
+    let unknown = |reason: String| Error::Agent(reason);
+    let frame = frames
+        .next_frame()
+        .map_err(|error| unknown(error.to_string()))?
+        .ok_or_else(|| unknown("it ended before it said anything".to_owned()))?;
+    match FromAgent::decode(frame).map_err(|error| unknown(error.to_string()))? {
+        FromAgent::Hello(hello) if hello.protocol == wire::PROTOCOL => Ok(hello),
+        FromAgent::Hello(hello) => Err(unknown(format!(
+            "it is of another version of Anthill: {} instead of {}; end the JVM or take that version",
+            hello.protocol,
+            wire::PROTOCOL
+        ))),
+        _ => Err(unknown("it does not say who it is".to_owned())),
+    }
+}
+
+fn facts(hello: &wire::Hello, options: &RecordingOptions) -> Facts {
+    let known = |value: u64| (value > 0).then_some(value);
+    Facts {
+        started: hello.wall_ns,
+        jvm_started: known(hello.jvm_start_wall_ns),
+        pid: Some(hello.pid),
+        version: hello.vm_version.clone(),
+        vm: hello.vm_name.clone(),
+        vendor: hello.vm_vendor.clone(),
+        collector: hello.collector.clone(),
+        command_line: hello.command.clone(),
+        flags: hello.vm_flags.clone(),
+        cores: Some(hello.cores),
+        max_heap: known(hello.max_heap),
+        options: options.facts(),
+        missing: hello.missing.clone(),
+    }
+}
+
+/// Passes on what the agent says, from a thread of its own.
+fn listen(mut frames: Frames<UnixStream>, to: Sender<Input>) {
+    thread::spawn(move || {
+        let reason = loop {
+            let message = match frames.next_frame() {
+                Ok(Some(frame)) => FromAgent::decode(frame),
+                Ok(None) => {
+                    break Some("the JVM ended without a goodbye; was it killed?".to_owned());
+                }
+                Err(error) => break Some(format!("the connection to the JVM broke: {error}")),
+            };
+            match message {
+                Ok(message) => {
+                    let last = matches!(message, FromAgent::Goodbye(_));
+                    if to.send(Input::Agent(message)).is_err() || last {
+                        break None;
+                    }
+                }
+                Err(error) => break Some(format!("the agent cannot be understood: {error}")),
+            }
+        };
+        // The recording may be over already.
+        let _ = to.send(Input::AgentGone(reason));
+    });
+}
