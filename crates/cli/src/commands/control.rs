@@ -10,6 +10,10 @@ use crate::output::Out;
 
 /// End the recording of a JVM; the program goes on
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  anthill detach 4711
+      The trace is completed, the program goes on without the agent's work")]
 pub struct Detach {
     /// The process number of the JVM
     pub pid: u32,
@@ -30,6 +34,11 @@ pub struct Mark {
 
 /// Take a heap state of a recorded JVM now, whatever the overhead
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  anthill snapshot 4711 'before the load test' --collect
+      Collect garbage, take a state and give it a name
+      Later: anthill report shop.trace --at 'mark:before the load test'")]
 pub struct Snapshot {
     /// The process number of the JVM
     pub pid: u32,
@@ -42,6 +51,10 @@ pub struct Snapshot {
 
 /// List the JVMs that are being recorded
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  anthill recordings
+      Which of my JVMs are recorded, where to, and what has it cost so far?")]
 pub struct Recordings {}
 
 pub fn detach(arguments: &Detach) -> Result<(), Failure> {

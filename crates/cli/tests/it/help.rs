@@ -2,7 +2,7 @@
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 22] = [
     "summary",
     "histogram",
     "classify",
@@ -16,6 +16,12 @@ const COMMANDS: [&str; 16] = [
     "strings",
     "threads",
     "waste",
+    "record",
+    "attach",
+    "detach",
+    "mark",
+    "snapshot",
+    "recordings",
     "demo",
     "completions",
     "man",
