@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anthill_hprof::Error as DumpError;
 use anthill_recorder::Error as RecorderError;
 use anthill_session::Error;
+use anthill_trace::Error as TraceError;
 
 pub enum Failure {
     /// The question was fine, but the answer is empty.
@@ -74,6 +75,22 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Dump(error) => error.into(),
+            Error::Trace(error) => {
+                let advice = match &error {
+                    TraceError::Io { .. } => "Check the path and that you may read the file.",
+                    _ => "`anthill timeline` shows what is whole; --at chooses another state.",
+                };
+                Failure::unusable(error.to_string(), advice)
+            }
+            Error::NotRecorded(_) => Failure::unusable(
+                error.to_string(),
+                "A recording made with --contents has them, and so has a heap dump.",
+            ),
+            Error::Point(reason) => Failure::unusable(
+                reason,
+                "--at takes gc:N, #N, a time like 2m30s or 14:05:30, the text of a mark, first or \
+                 last, on recordings; --dump takes a number, on files with several heap dumps.",
+            ),
             Error::NothingFound(what) => Failure::NothingFound(what),
             Error::Keeping(reason) => Failure::unusable(
                 reason,

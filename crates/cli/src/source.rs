@@ -8,6 +8,7 @@ use anthill_classify::Pattern;
 use anthill_graph::Convention;
 use anthill_heap::{BitSet, ObjectId};
 use anthill_session::{IndexFolder, Options, Session};
+use anthill_trace::Point;
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, say};
@@ -18,8 +19,12 @@ use crate::progress::Bar;
 
 #[derive(Args)]
 pub struct SourceArguments {
-    /// The heap dump: HPROF, also gzipped
+    /// The heap dump (HPROF, also gzipped) or the recording
     pub file: PathBuf,
+    /// Which state of a recording: gc:N, #N, a time like 2m30s or 14:05:30 (UTC), the text of a
+    /// mark, first or last [default: last]
+    #[arg(long, value_name = "POINT", value_parser = point, help_heading = HEADING)]
+    pub at: Option<Point>,
     /// Count as another analyzer does, for comparing
     #[arg(long, value_name = "TOOL", conflicts_with = "keep", help_heading = HEADING)]
     pub compat: Option<Compat>,
@@ -55,6 +60,11 @@ pub fn percent(text: &str) -> Result<f64, String> {
     percent
         .filter(|percent| (0.0..=100.0).contains(percent))
         .ok_or_else(|| "it must be a number from 0 to 100".to_owned())
+}
+
+/// A point of a recording; any text is one.
+pub fn point(text: &str) -> Result<Point, String> {
+    Ok(Point::parse(text))
 }
 
 /// How many of something are shown.
@@ -119,6 +129,7 @@ impl SourceArguments {
     pub fn open_file(&self, file: &Path) -> Result<Source, Failure> {
         let options = Options {
             dump: self.dump,
+            at: self.at.clone(),
             convention: self.convention()?,
             index: self.index_folder(),
         };

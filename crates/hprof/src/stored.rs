@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::index::{Index, IndexWriter};
 use crate::values::Records;
-use crate::{Dump, DumpInfo};
+use crate::{Dump, DumpInfo, RecordedValues};
 
 impl Dump {
     pub fn save(&self, index: &mut IndexWriter) -> io::Result<()> {
@@ -31,7 +31,17 @@ impl Dump {
         index.add("address-sorted", &addresses.sorted)?;
         let (objects, positions) = self.records.anchors();
         index.add("anchor-objects", objects)?;
-        index.add("anchor-positions", positions)
+        index.add("anchor-positions", positions)?;
+        let Some(recorded) = self.records.recorded_values() else {
+            return Ok(());
+        };
+        if let Some(present) = &recorded.present {
+            index.add("present", present)?;
+        }
+        if let Some(contents) = &recorded.contents {
+            index.add("contents", contents)?;
+        }
+        index.add("recorded", &[1u8])
     }
 
     /// The dump at `path` from its index; `None` if the index lacks something.
@@ -56,12 +66,18 @@ impl Dump {
             blocks: index.column("address-blocks")?,
             sorted: index.column("address-sorted")?,
         });
-        let records = Records::new(
-            path,
-            info.id_size,
-            index.column("anchor-objects")?,
-            index.column("anchor-positions")?,
-        );
+        let records = if index.column::<u8>("recorded").is_some() {
+            let values = RecordedValues {
+                id_size: info.id_size,
+                present: index.column("present"),
+                contents: index.column("contents"),
+            };
+            Records::recorded(path, values)
+        } else {
+            let objects = index.column("anchor-objects")?;
+            let positions = index.column("anchor-positions")?;
+            Records::new(path, info.id_size, objects, positions)
+        };
         Some(Dump {
             state: HeapState {
                 tables,

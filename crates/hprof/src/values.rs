@@ -1,5 +1,6 @@
 //! Field values, array elements and string contents, read from the file when asked for.
 //!
+//! Recorded states have columns instead of a file: see `recorded`.
 //! Only one object in 64 has its place in the file remembered; the records between are short,
 //! so the others are found by reading on from the nearest one before.
 
@@ -7,32 +8,24 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anthill_heap::{ClassId, Column, Field, FieldType, HeapState, ObjectId, Quiet, Value};
+use anthill_heap::{
+    ClassId, ClassKind, Column, Field, FieldType, HeapState, ObjectId, Quiet, Value,
+};
 
 use crate::columns::class_references;
 use crate::read::Reader;
+use crate::recorded::{Counted, Position, Recorded, RecordedValues};
 use crate::subrecord::{ClassDump, Sub, parse};
 use crate::{Content, Error};
 
 /// The tag of a primitive array without elements.
 const NO_DATA: u8 = 0xc3;
 
-/// The values of a recorded state, of which there is no file.
-#[derive(Default)]
-pub struct RecordedValues {
-    /// Bytes of an id where places of fields are counted in bytes.
-    pub id_size: u8,
-    /// A bit for each field or element of a reference type, in the order of objects and fields:
-    /// whether an object of the state is there. The objects themselves are in the references.
-    pub present: Option<Column<u64>>,
-    /// The bytes of all fields and elements of primitive types, big-endian, in the same order.
-    pub contents: Option<Column<u8>>,
-}
-
 pub struct Records {
     path: PathBuf,
     id_size: u8,
-    recorded: Option<RecordedValues>,
+    /// Of a recorded state; then there are no anchors and no file.
+    recorded: Option<Recorded>,
     anchor_objects: Column<u32>,
     anchor_positions: Column<u64>,
     content: OnceLock<Option<Content>>,
@@ -44,13 +37,16 @@ pub struct FieldValue<'a> {
     /// The class that declares it.
     pub class: ClassId,
     pub name: &'a str,
-    pub value: Value,
+    /// `None` if it was not recorded.
+    pub value: Option<Value>,
 }
 
 /// Where the values of a field are within the record of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldPlace {
-    pub offset: u32,
+    offset: u32,
+    /// How many fields of reference types are before it.
+    slot: u32,
     pub ty: FieldType,
 }
 
@@ -69,6 +65,13 @@ enum Place {
     },
     Class {
         start: usize,
+    },
+    /// An instance, a class object and an array of references that were recorded.
+    Recorded(Position),
+    RecordedClass,
+    RecordedObjects {
+        at: Position,
+        length: u32,
     },
 }
 
@@ -93,14 +96,28 @@ impl Records {
     pub fn recorded(path: &Path, values: RecordedValues) -> Self {
         let id_size = values.id_size;
         Records {
-            recorded: Some(values),
+            recorded: Some(Recorded::new(values)),
             ..Records::new(path, id_size, Column::default(), Column::default())
         }
     }
 
     /// What a recorded state has instead of a file.
     pub fn recorded_values(&self) -> Option<&RecordedValues> {
-        self.recorded.as_ref()
+        self.recorded.as_ref().map(|recorded| &recorded.values)
+    }
+
+    /// Whether fields and elements of that type can be read. Dumps have all of them; of
+    /// recorded states those of primitive types may not have been asked for.
+    pub fn has(&self, ty: FieldType) -> bool {
+        self.recorded_values().is_none_or(|values| match ty {
+            FieldType::Object => values.present.is_some(),
+            _ => values.contents.is_some(),
+        })
+    }
+
+    /// Whether texts and values of primitive types can be read.
+    pub fn has_contents(&self) -> bool {
+        self.has(FieldType::Byte)
     }
 
     pub fn anchors(&self) -> (&[u32], &[u64]) {
@@ -125,13 +142,16 @@ impl Records {
 
     /// Opens the file, unless that is done; the values of later calls need it.
     pub fn open(&self) -> Result<(), Error> {
-        if self.content.get().is_none() {
+        if self.content.get().is_none() && self.recorded.is_none() {
             self.keep(Content::open(&self.path, &Quiet)?);
         }
         Ok(())
     }
 
     fn bytes(&self) -> &[u8] {
+        if let Some(recorded) = &self.recorded {
+            return recorded.contents().unwrap_or_default();
+        }
         let content = self
             .content
             .get_or_init(|| Content::open(&self.path, &Quiet).ok());
@@ -152,6 +172,8 @@ impl Records {
             end: 0,
             found: None,
             found_at: 0,
+            known: Position::default(),
+            counted: Counted::default(),
             strings: None,
         }
     }
@@ -164,7 +186,7 @@ impl Records {
         class: ClassId,
     ) -> impl Iterator<Item = (ClassId, &'a Field, FieldPlace)> + use<'a> {
         let id_size = u32::from(self.id_size);
-        let mut offset = 0u32;
+        let (mut offset, mut slot) = (0u32, 0);
         let classes = state.superclasses(class);
         let fields = classes.flat_map(|class| {
             let declared = &state.classes()[class as usize].fields;
@@ -173,8 +195,10 @@ impl Records {
         fields.map(move |(class, field)| {
             let place = FieldPlace {
                 offset,
+                slot,
                 ty: field.ty,
             };
+            slot += u32::from(field.ty == FieldType::Object);
             offset = offset.saturating_add(field.ty.size(id_size));
             (class, field, place)
         })
@@ -189,32 +213,32 @@ impl Records {
     /// The instance fields of an object, superclasses' fields last, or nothing for arrays and
     /// class objects.
     pub fn fields<'a>(&self, state: &'a HeapState, object: ObjectId) -> Vec<FieldValue<'a>> {
-        let Some(Place::Instance(data)) = self.place(state, object) else {
-            return Vec::new();
+        let mut cursor = self.cursor();
+        let recorded = match cursor.place(state, object) {
+            Some(Place::Instance(_)) => false,
+            Some(Place::Recorded(_)) => true,
+            _ => return Vec::new(),
         };
-        let mut reader = Reader::new(&self.bytes()[..data.end], data.start, self.id_size.into());
         let mut fields = Vec::new();
-        for class in state.superclasses(state.class_id(object)) {
-            for field in &state.classes()[class as usize].fields {
-                let Some(value) = reader.value(field.ty) else {
-                    return fields;
-                };
-                fields.push(FieldValue {
-                    class,
-                    name: &field.name,
-                    value,
-                });
+        for (class, field, place) in self.field_places(state, state.class_id(object)) {
+            let value = cursor.field(state, object, place);
+            // The record of a damaged object may end before its fields do.
+            if value.is_none() && !recorded {
+                break;
             }
+            fields.push(FieldValue {
+                class,
+                name: &field.name,
+                value,
+            });
         }
         fields
     }
 
     /// The value of the field of that name nearest to the object's own class.
     pub fn field(&self, state: &HeapState, object: ObjectId, name: &str) -> Option<Value> {
-        self.fields(state, object)
-            .into_iter()
-            .find(|field| field.name == name)
-            .map(|field| field.value)
+        let place = self.field_place(state, state.class_id(object), name)?;
+        self.cursor().field(state, object, place)
     }
 
     /// The object a field refers to.
@@ -232,18 +256,10 @@ impl Records {
 
     /// Some elements of an array.
     pub fn elements(&self, state: &HeapState, object: ObjectId, range: Range<u32>) -> Vec<Value> {
-        let array = self.place(state, object).and_then(|place| place.array());
-        let Some((data, element, length)) = array else {
-            return Vec::new();
-        };
-        let size = element.size(self.id_size.into()) as usize;
-        let mut reader = Reader::new(
-            self.bytes(),
-            data + range.start as usize * size,
-            self.id_size.into(),
-        );
+        let mut cursor = self.cursor();
+        let length = state.array_length(object).unwrap_or(0);
         (range.start..range.end.min(length))
-            .map_while(|_| reader.value(element))
+            .map_while(|index| cursor.element(state, object, index))
             .collect()
     }
 
@@ -285,12 +301,23 @@ impl Records {
     ) -> Option<String> {
         let address = Value::Object(state.addresses.address(to));
         match self.place(state, from)? {
-            Place::Instance(_) => {
+            Place::Instance(_) | Place::Recorded(_) => {
                 let field = self
                     .fields(state, from)
                     .into_iter()
-                    .find(|field| field.value == address)?;
+                    .find(|field| field.value == Some(address))?;
                 Some(field.name.to_owned())
+            }
+            Place::RecordedObjects { at, length } => {
+                let mut references = state.references(from).iter();
+                let index = references.position(|&reference| reference == to)?;
+                let slot = self.recorded.as_ref()?.slot_of(at, length, index)?;
+                Some(format!("[{slot}]"))
+            }
+            Place::RecordedClass => {
+                let class = &state.classes()[state.mirrored(from)? as usize];
+                let field = class.statics.iter().find(|field| field.value == address)?;
+                Some(format!("static {}", field.name))
             }
             Place::Objects { length, .. } => {
                 let index = self
@@ -331,6 +358,9 @@ pub struct Cursor<'r> {
     found: Option<(ObjectId, Place)>,
     /// Where its record begins.
     found_at: usize,
+    /// Where the values of the recorded object found last are.
+    known: Position,
+    counted: Counted,
     /// Of the class whose text was asked for last, if it is that of strings.
     strings: Option<(ClassId, Option<StringFields>)>,
 }
@@ -365,13 +395,40 @@ impl Cursor<'_> {
             Some((found, place)) if *found == object => Some(place.clone()),
             _ => {
                 self.found = None;
-                let place = match self.records.id_size {
-                    4 => self.seek::<4>(state, object),
-                    _ => self.seek::<8>(state, object),
+                let place = match (&self.records.recorded, self.records.id_size) {
+                    (Some(recorded), _) => self.recorded_place(recorded, state, object),
+                    (None, 4) => self.seek::<4>(state, object),
+                    (None, _) => self.seek::<8>(state, object),
                 }?;
                 self.found = Some((object, place.clone()));
                 Some(place)
             }
+        }
+    }
+
+    fn recorded_place(
+        &mut self,
+        recorded: &Recorded,
+        state: &HeapState,
+        object: ObjectId,
+    ) -> Option<Place> {
+        if state.mirrored(object).is_some() {
+            return Some(Place::RecordedClass);
+        }
+        let at = recorded.position(state, object, self.known);
+        self.known = at;
+        let length = state.detail(object);
+        match state.class(object).kind {
+            ClassKind::Array(FieldType::Object) => Some(Place::RecordedObjects { at, length }),
+            ClassKind::Array(element) => {
+                recorded.contents()?;
+                Some(Place::Primitives {
+                    data: usize::try_from(at.bytes).ok()?,
+                    element,
+                    length,
+                })
+            }
+            _ => Some(Place::Recorded(at)),
         }
     }
 
@@ -420,22 +477,33 @@ impl Cursor<'_> {
         object: ObjectId,
         field: FieldPlace,
     ) -> Option<Value> {
-        let Place::Instance(data) = self.place(state, object)? else {
-            return None;
-        };
-        let position = data.start.checked_add(field.offset as usize)?;
-        let bytes = &self.bytes[..data.end];
-        Reader::new(bytes, position, self.records.id_size.into()).value(field.ty)
+        let id_size = self.records.id_size;
+        match self.place(state, object)? {
+            Place::Instance(data) => {
+                let position = data.start.checked_add(field.offset as usize)?;
+                Reader::new(&self.bytes[..data.end], position, id_size.into()).value(field.ty)
+            }
+            Place::Recorded(at) => {
+                let recorded = self.records.recorded.as_ref()?;
+                if field.ty == FieldType::Object {
+                    return recorded.reference(state, at, field.slot);
+                }
+                let before = field.offset - field.slot * u32::from(id_size);
+                let position = usize::try_from(at.bytes + u64::from(before)).ok()?;
+                Reader::new(recorded.contents()?, position, 0).value(field.ty)
+            }
+            _ => None,
+        }
     }
 }
 
 impl<'r> Cursor<'r> {
     /// The fields of an instance or the elements of an array as they are in the file; `None` for
-    /// class objects and where the file leaves the elements out.
+    /// class objects, where the file leaves the elements out, and of recorded states for all but
+    /// arrays of primitive types.
     pub fn raw(&mut self, state: &HeapState, object: ObjectId) -> Option<&'r [u8]> {
         let data = match self.place(state, object)? {
             Place::Instance(data) => data,
-            Place::Class { .. } => return None,
             place => {
                 let (data, element, length) = place.array()?;
                 if state.array_length(object) != Some(length) {
@@ -516,7 +584,14 @@ impl Cursor<'_> {
 
     /// An element of an array.
     pub fn element(&mut self, state: &HeapState, object: ObjectId, index: u32) -> Option<Value> {
-        let (data, element, length) = self.place(state, object)?.array()?;
+        let place = self.place(state, object)?;
+        if let Place::RecordedObjects { at, length } = place {
+            let recorded = self.records.recorded.as_ref()?;
+            return (index < length)
+                .then(|| recorded.element(state, at, index, &mut self.counted))
+                .flatten();
+        }
+        let (data, element, length) = place.array()?;
         if index >= length {
             return None;
         }

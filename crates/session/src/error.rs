@@ -6,6 +6,14 @@ use anthill_heap::Cancelled;
 pub enum Error {
     #[error(transparent)]
     Dump(#[from] anthill_hprof::Error),
+    #[error(transparent)]
+    Trace(#[from] anthill_trace::Error),
+    /// The source has no such dump or state.
+    #[error("{0}")]
+    Point(String),
+    /// The recording was made without something that the question needs.
+    #[error("{0} were not recorded")]
+    NotRecorded(&'static str),
     /// The question cannot be answered on this heap.
     #[error("{0}")]
     Question(String),

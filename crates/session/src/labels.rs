@@ -106,14 +106,19 @@ impl Session {
             .superclasses(state.class_id(object))
             .map(|class| state.classes()[class as usize].name.as_str());
         match classes.find(|&class| matches!(class, THREAD | CLASS_LOADER))? {
-            THREAD => records.thread_name(state, object),
+            THREAD => records.thread_name(state, object).or_else(|| {
+                // Recorded states have names of threads also without the contents of strings.
+                let mut threads = state.tables.threads.iter();
+                let thread = threads.find(|thread| thread.object == Some(object))?;
+                thread.name.clone()
+            }),
             _ => {
                 // A subclass may have a field of that name for something else.
                 let fields = records.fields(state, object).into_iter();
                 let name = fields
                     .filter(|field| state.classes()[field.class as usize].name == CLASS_LOADER)
                     .find(|field| field.name == "name")?;
-                match name.value {
+                match name.value? {
                     Value::Object(address) => {
                         records.text(state, state.addresses.find(address)?, SNIPPET + 1)
                     }

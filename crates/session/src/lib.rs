@@ -16,6 +16,7 @@ mod object_paths;
 mod owners;
 mod path_graph;
 mod patterns;
+mod recording;
 mod referrers;
 mod report;
 mod strings;
@@ -31,6 +32,7 @@ use anthill_graph::{Convention, Graph, NodeId};
 use anthill_heap::{HeapState, Progress, Sizes};
 use anthill_hprof::index::{Identity, Index, IndexWriter};
 use anthill_hprof::{Dump, DumpInfo, Records, mat_sizes};
+use anthill_trace::Point;
 
 pub use analysis::{Analysis, Grouping, Groups, Row, package_group};
 pub use cache::IndexFolder;
@@ -44,6 +46,7 @@ pub use object_paths::ObjectPaths;
 pub use owners::OwnerFront;
 pub use path_graph::{PathEdge, PathGraph, PathNode};
 pub use patterns::{Pattern, PatternKind};
+pub use recording::Recording;
 pub use referrers::Referrer;
 pub use report::{Content, Report, ReportedSuspect};
 pub use threads::{Kept, Local, ThreadStack};
@@ -55,6 +58,8 @@ const LARGE: u32 = 1 << 20;
 pub struct Options {
     /// Which dump of the file, from 1; by default the last.
     pub dump: Option<usize>,
+    /// Which state of a recording; by default the last.
+    pub at: Option<Point>,
     pub convention: Convention,
     pub index: IndexFolder,
 }
@@ -63,6 +68,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             dump: None,
+            at: None,
             convention: Convention::DEFAULT,
             index: IndexFolder::Cache,
         }
@@ -72,6 +78,7 @@ impl Default for Options {
 pub struct Session {
     path: PathBuf,
     dump: Dump,
+    recording: Option<Recording>,
     convention: Convention,
     /// Sizes under another convention than the JVM's own.
     other_sizes: Option<Sizes>,
@@ -139,35 +146,71 @@ fn map_temporarily(dump: Dump) -> Dump {
     }
 }
 
-impl Session {
-    pub fn open(
-        path: &Path,
-        options: Options,
-        progress: Box<dyn Progress + Send>,
-    ) -> Result<Self, Error> {
-        let identity = Identity::of(path)
+/// A source that is being opened.
+struct Opening<'a> {
+    path: &'a Path,
+    progress: &'a dyn Progress,
+}
+
+struct Opened {
+    dump: Dump,
+    index: Option<Place>,
+    notes: Vec<String>,
+    from_index: bool,
+}
+
+impl Opening<'_> {
+    fn dump(&self, options: &Options) -> Result<Opened, Error> {
+        if options.at.is_some() {
+            return Err(Error::Point(format!(
+                "{}: this is a heap dump, which has no points in time to choose from",
+                self.path.display()
+            )));
+        }
+        let identity = Identity::of(self.path)
             .ok()
             .map(|identity| identity.with(&format!("{:?}", options.dump)));
-        let folder = options
-            .index
-            .for_dump(path)
-            .map(|folder| match options.dump {
-                Some(number) => folder.join(format!("dump-{number}")),
-                None => folder,
-            });
+        let folder = options.index.for_dump(self.path);
+        let folder = folder.map(|folder| match options.dump {
+            Some(number) => folder.join(format!("dump-{number}")),
+            None => folder,
+        });
         let index = folder
             .zip(identity)
             .map(|(folder, identity)| Place { folder, identity });
+        self.with_index(index, || {
+            Ok(Dump::open(self.path, options.dump, self.progress)?)
+        })
+    }
+
+    fn state(&self, recording: &Recording, index: &IndexFolder) -> Result<Opened, Error> {
+        let folder = index.for_dump(self.path);
+        let index = folder.map(|folder| Place {
+            folder: folder.join(format!("state-{}", recording.state().number)),
+            identity: recording.identity(),
+        });
+        self.with_index(index, || {
+            self.progress.stage("unpacking the heap", 0);
+            recording.load()
+        })
+    }
+
+    /// Maps what is in the index, or reads the source and keeps it there.
+    fn with_index(
+        &self,
+        index: Option<Place>,
+        read: impl FnOnce() -> Result<Dump, Error>,
+    ) -> Result<Opened, Error> {
         let restored = index
             .as_ref()
-            .and_then(|place| Dump::restore(path, &place.find("heap")?));
-        let mut notes = Vec::new();
+            .and_then(|place| Dump::restore(self.path, &place.find("heap")?));
         let from_index = restored.is_some();
+        let mut notes = Vec::new();
         let dump = match restored {
             Some(dump) => dump,
             None => {
-                let dump = Dump::open(path, options.dump, &*progress)?;
-                progress.stage("mapping the heap", 0);
+                let dump = read()?;
+                self.progress.stage("mapping the heap", 0);
                 match &index {
                     Some(place) => {
                         let (dump, note) = place.keep_heap(dump);
@@ -178,6 +221,42 @@ impl Session {
                 }
             }
         };
+        Ok(Opened {
+            dump,
+            index,
+            notes,
+            from_index,
+        })
+    }
+}
+
+impl Session {
+    pub fn open(
+        path: &Path,
+        options: Options,
+        progress: Box<dyn Progress + Send>,
+    ) -> Result<Self, Error> {
+        let opening = Opening {
+            path,
+            progress: &*progress,
+        };
+        let (opened, recording) = if anthill_trace::is_trace(path) {
+            let recording = Recording::open(path, &options)?;
+            (opening.state(&recording, &options.index)?, Some(recording))
+        } else {
+            (opening.dump(&options)?, None)
+        };
+        let Opened {
+            mut dump,
+            index,
+            notes,
+            from_index,
+        } = opened;
+        if let Some(recording) = &recording {
+            // Not in the index: the file may have grown since.
+            let damage = recording.trace().damage().iter().cloned();
+            dump.state.tables.missing.splice(0..0, damage);
+        }
         let sizes = dump.state.tables.sizes.as_ref();
         let other_sizes = options.convention.mat.then(|| {
             let (reference, alignment) = sizes.map_or((4, 8), |sizes| {
@@ -193,6 +272,7 @@ impl Session {
         Ok(Session {
             path: path.to_owned(),
             dump,
+            recording,
             convention: options.convention,
             other_sizes,
             index,
@@ -209,6 +289,11 @@ impl Session {
 
     pub fn state(&self) -> &HeapState {
         &self.dump.state
+    }
+
+    /// The recording that the heap state is from, if it is from one.
+    pub fn recording(&self) -> Option<&Recording> {
+        self.recording.as_ref()
     }
 
     /// Values in the file.

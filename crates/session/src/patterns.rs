@@ -384,7 +384,13 @@ impl Session {
         }
         let value = records.field_object(state, loader, "state")?;
         let name = records.field_object(state, value, "name")?;
-        records.text(state, name, 40)
+        records.text(state, name, 40).or_else(|| {
+            // Without texts: a constant is in the static field of its name.
+            let constant = Value::Object(state.addresses.address(value));
+            let mut fields = state.class(value).statics.iter();
+            let field = fields.find(|field| field.value == constant)?;
+            Some(field.name.clone())
+        })
     }
 
     /// The folder that a class loader of Tomcat loads from: which web application it is of.

@@ -16,6 +16,9 @@ impl Session {
     ) -> Result<Vec<(ObjectId, String)>, Error> {
         let state = self.state();
         self.records().open()?;
+        if !self.records().has_contents() {
+            return Err(Error::NotRecorded("the texts of strings"));
+        }
         let is_string: Vec<bool> = state
             .classes()
             .iter()

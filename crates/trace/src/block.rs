@@ -192,6 +192,10 @@ impl Block {
         sane.then_some(block)
     }
 
+    pub fn checksum(&self) -> u64 {
+        self.checksum
+    }
+
     /// Where the next block begins.
     pub fn end(&self) -> usize {
         self.offset as usize + BLOCK_HEADER + self.stored as usize

@@ -1,5 +1,6 @@
 //! Reads a trace: finds its blocks, takes in what is small, loads states when they are asked for.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use anthill_heap::{HeapState, Missing, MissingKind, Owner};
 use anthill_hprof::{Dump, DumpInfo, Records, map_file};
 use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::block::{self, Block, FILE_HEADER, FILE_MAGIC, FILE_VERSION, Found, Kind, Label};
 use crate::events::EventBlock;
@@ -168,6 +170,39 @@ impl Trace {
             },
             identities: decoded.identities,
         })
+    }
+
+    /// What tells the content of a state from that of any other.
+    pub fn fingerprint(&self, number: u32) -> u64 {
+        let own = self.columns.iter().filter(|(key, _)| key.0 == number);
+        let mut checksums: Vec<(u8, u32, u64)> = own
+            .map(|(&(_, column, part), block)| (column, part, block.checksum()))
+            .collect();
+        checksums.sort_unstable();
+        let mut hash = Xxh3::new();
+        for (_, _, checksum) in checksums {
+            hash.update(&checksum.to_le_bytes());
+        }
+        hash.digest()
+    }
+
+    /// The columns of a state with their bytes, unpacked and in the file.
+    pub fn columns(&self, number: u32) -> Vec<(String, u64, u64)> {
+        let mut sums: BTreeMap<u8, (u64, u64)> = BTreeMap::new();
+        let own = self.columns.iter().filter(|(key, _)| key.0 == number);
+        for (&(_, column, _), block) in own {
+            let sum = sums.entry(column).or_default();
+            sum.0 += u64::from(block.raw);
+            sum.1 += (block.end() as u64) - block.offset;
+        }
+        let named = sums.into_iter().map(|(column, (raw, stored))| {
+            let known = StateColumn::ALL
+                .iter()
+                .find(|known| **known as u8 == column);
+            let name = known.map_or("unknown".to_owned(), |known| format!("{known:?}"));
+            (name, raw, stored)
+        });
+        named.collect()
     }
 
     /// All blocks, found one after the other.

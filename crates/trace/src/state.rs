@@ -226,6 +226,26 @@ pub(crate) enum StateColumn {
     TrackedIds = 15,
 }
 
+impl StateColumn {
+    pub const ALL: [StateColumn; 15] = [
+        StateColumn::Tables,
+        StateColumn::Classes,
+        StateColumn::Details,
+        StateColumn::Degrees,
+        StateColumn::References,
+        StateColumn::Referrers,
+        StateColumn::Referents,
+        StateColumn::AddressShape,
+        StateColumn::AddressPages,
+        StateColumn::AddressBits,
+        StateColumn::AddressSorted,
+        StateColumn::Present,
+        StateColumn::Contents,
+        StateColumn::TrackedObjects,
+        StateColumn::TrackedIds,
+    ];
+}
+
 /// Takes a packed block.
 type Write<'a> = dyn FnMut(Label, &[u8]) -> Result<(), Error> + 'a;
 

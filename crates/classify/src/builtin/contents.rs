@@ -10,6 +10,8 @@ use crate::values::{Classified, LabelId};
 
 /// Characters of a text that are shown.
 const LONGEST_TEXT: usize = 120;
+/// What a recording was not asked to keep.
+const NOT_RECORDED: &str = "(not recorded)";
 
 /// Reads objects that come in ascending order, and those they refer to.
 struct Reading<'a> {
@@ -33,6 +35,7 @@ impl<'a> Reading<'a> {
     fn field(&mut self, labels: &mut PlainLabels, object: ObjectId, place: FieldPlace) -> LabelId {
         let state = self.context.graph.state;
         match self.here.field(state, object, place) {
+            None if !self.context.records.has(place.ty) => labels.text(NOT_RECORDED),
             None => labels.text("(not in the dump)"),
             Some(Value::Object(0)) => labels.text("null"),
             Some(Value::Object(address)) => match state.addresses.find(address) {
@@ -68,10 +71,16 @@ impl<'a> Reading<'a> {
 impl Context<'_> {
     pub(super) fn texts(&self, asked: Asked) -> Result<Classified, Error> {
         let begin = || Reading::new(self);
-        self.by_labels(asked, begin, |reading, labels, object, _| {
+        let without = !self.records.has_contents();
+        let classes = self.state().classes().iter();
+        let is_string: Vec<bool> = classes
+            .map(|class| without && class.name == "java.lang.String")
+            .collect();
+        self.by_labels(asked, begin, |reading, labels, object, class| {
             let Reading { here, arrays, .. } = reading;
             match here.text(arrays, self.state(), object, LONGEST_TEXT) {
                 Some(text) => labels.text(&format!("{text:?}")),
+                None if is_string[class as usize] => labels.text(NOT_RECORDED),
                 None => labels.text("(no string)"),
             }
         })

@@ -102,6 +102,13 @@ impl Used {
         self.end(Stop::Limit(spot.cloned(), reason));
     }
 
+    /// A value was needed that the recording does not have.
+    pub fn not_recorded(&mut self) {
+        let reason = "stopped because a value was needed that was not recorded; \
+                      a recording made with --contents has it";
+        self.stop(None, reason.to_owned());
+    }
+
     /// From now on every element and every step finds that there is nothing more to do.
     fn end(&mut self, stop: Stop) {
         self.stop.get_or_insert(stop);

@@ -162,6 +162,8 @@ enum Content {
     Object(ObjectName),
     /// A reference to an object that is not in the dump.
     Dangling(String),
+    /// A recording left the value out.
+    NotRecorded(()),
 }
 
 impl Content {
@@ -182,6 +184,7 @@ impl Content {
         match self {
             Content::Value(value) => (value.clone(), String::new()),
             Content::Null(()) => ("null".to_owned(), String::new()),
+            Content::NotRecorded(()) => ("not recorded".to_owned(), String::new()),
             Content::Object(object) => (object.label.clone(), bytes(object.retained)),
             Content::Dangling(address) => (format!("{address}, not in this dump"), String::new()),
         }
@@ -244,7 +247,10 @@ fn fields(source: &Source, analysis: &Analysis, object: ObjectId) -> Vec<FieldRo
         name: field.name.to_owned(),
         declared_by: state.classes()[field.class as usize].name.clone(),
         shadowed: shadowed(field.name),
-        value: Content::new(source, analysis, field.value),
+        value: match field.value {
+            Some(value) => Content::new(source, analysis, value),
+            None => Content::NotRecorded(()),
+        },
     };
     fields.iter().map(row).collect()
 }
@@ -273,11 +279,15 @@ fn elements(
     let state = source.session.state();
     let length = state.array_length(object)?;
     let first = length.min(u32::try_from(limit).unwrap_or(u32::MAX));
-    let values = source.session.records().elements(state, object, 0..first);
-    let row = |(index, value)| ElementRow {
-        index,
-        value: Content::new(source, analysis, value),
-    };
+    let records = source.session.records();
+    let values = records.elements(state, object, 0..first);
+    let missing = (values.is_empty() && !records.has_contents()).then_some(first);
+    let not_recorded = (0..missing.unwrap_or(0)).map(|_| Content::NotRecorded(()));
+    let values = values
+        .into_iter()
+        .map(|value| Content::new(source, analysis, value))
+        .chain(not_recorded);
+    let row = |(index, value)| ElementRow { index, value };
     Some(List {
         total: length.into(),
         first: (0..).zip(values).map(row).collect(),

@@ -668,6 +668,9 @@ fn command_line(source: &Source, dump: Option<usize>, target: &str) -> String {
         words.push(format!("--keep {}", kept(convention, &[])));
     }
     words.extend(dump.map(|dump| format!("--dump {dump}")));
+    if let Some(recording) = source.session.recording() {
+        words.push(format!("--at state:{}", recording.state().number));
+    }
     words.join(" ")
 }
 

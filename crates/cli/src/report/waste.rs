@@ -21,6 +21,8 @@ const TEXT: (usize, usize) = (1000, 60);
 pub struct Waste {
     pub reachable: u64,
     pub savable: u64,
+    /// Whether contents were there to look at; without them most kinds cannot be told.
+    pub contents: bool,
     pub kinds: Vec<Kind>,
 }
 
@@ -93,6 +95,7 @@ impl Waste {
         Ok(Waste {
             reachable: session.analysis()?.total().retained,
             savable: findings.iter().map(|finding| finding.savable).sum(),
+            contents: session.records().has_contents(),
             kinds: findings
                 .iter()
                 .filter(|finding| finding.objects > 0)
@@ -186,8 +189,14 @@ impl Maker<'_> {
 impl Waste {
     /// How much there is in all.
     pub fn sentence(&self) -> String {
+        let rest = match self.contents {
+            true => "",
+            false => {
+                " Duplicates and collections were not looked at: the recording has no contents."
+            }
+        };
         format!(
-            "{} of the reachable {} could be saved ({}).",
+            "{} of the reachable {} could be saved ({}).{rest}",
             bytes(self.savable),
             bytes(self.reachable),
             share(self.savable, self.reachable)

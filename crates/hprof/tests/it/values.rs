@@ -53,7 +53,14 @@ fn every_type_of_field_has_its_value() {
         .unwrap()
         .name
         .clone();
-    let value = |name: &str| of(&prim).iter().find(|field| field.1 == name).unwrap().2;
+    let value = |name: &str| {
+        of(&prim)
+            .iter()
+            .find(|field| field.1 == name)
+            .unwrap()
+            .2
+            .unwrap()
+    };
     assert_eq!(value("z"), Value::Boolean(true));
     assert_eq!(value("b"), Value::Byte(-128));
     assert_eq!(value("c"), Value::Char(0x20ac));
@@ -81,7 +88,7 @@ fn every_type_of_field_has_its_value() {
     let xs: Vec<Value> = of(&leaf)
         .into_iter()
         .filter(|field| field.1 == "x")
-        .map(|field| field.2)
+        .filter_map(|field| field.2)
         .collect();
     assert_eq!(
         xs,

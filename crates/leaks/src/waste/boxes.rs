@@ -20,19 +20,16 @@ const BOXES: [&str; 8] = [
     "java.lang.Short",
 ];
 
-pub fn findings<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> [Finding; 2] {
-    let is_box = input.classes_that(|class| BOXES.contains(&class.name.as_str()));
-    [
-        all(input, &is_box, holders),
-        duplicates(input, &is_box, holders),
-    ]
+fn are_boxes(input: &WasteInput) -> Vec<bool> {
+    input.classes_that(|class| BOXES.contains(&class.name.as_str()))
 }
 
-fn all<'a>(input: &WasteInput<'a>, is_box: &[bool], holders: &mut Holders<'a>) -> Finding {
+pub fn all<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> Finding {
+    let is_box = are_boxes(input);
     let state = input.graph.state;
     let mut collector = Collector::new(WasteKind::BoxedNumbers, holders);
     let mut rows = RowsByClass::default();
-    for object in input.objects_of(is_box).collect::<Vec<_>>() {
+    for object in input.objects_of(&is_box).collect::<Vec<_>>() {
         collector.add(object, input.graph.size(object), 0);
         rows.add(state.class_id(object), object, 0, Detail::None);
     }
@@ -40,16 +37,17 @@ fn all<'a>(input: &WasteInput<'a>, is_box: &[bool], holders: &mut Holders<'a>) -
     collector.finish(input.most)
 }
 
-fn duplicates<'a>(input: &WasteInput<'a>, is_box: &[bool], holders: &mut Holders<'a>) -> Finding {
+pub fn duplicates<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> Finding {
     let state = input.graph.state;
-    let classes = (0..).zip(is_box);
+    let is_box = are_boxes(input);
+    let classes = (0..).zip(&is_box);
     let places: Vec<Option<FieldPlace>> = classes
         .map(|(class, is_box)| {
             let place = is_box.then(|| input.records.field_place(state, class, "value"));
             place.flatten()
         })
         .collect();
-    let compared = Compared::new(input, is_box, |[cursor, _], object| {
+    let compared = Compared::new(input, &is_box, |[cursor, _], object| {
         let class = state.class_id(object);
         let value = cursor.field(state, object, places[class as usize]?)?;
         key(class, value)

@@ -36,13 +36,20 @@ pub struct WasteInput<'a> {
     pub most: usize,
 }
 
-/// All kinds of waste, those with most to save first.
+/// All kinds of waste, those with most to save first. Without contents only those that need none.
 pub fn waste(input: &WasteInput) -> Result<Vec<Finding>, Cancelled> {
     let stage = |name: &str| {
         input.progress.stage(name, 0);
         input.progress.check()
     };
     let mut holders = Holders::new(input.graph.state, input.dominators);
+    if !input.records.has_contents() {
+        stage("counting boxed numbers and null fields")?;
+        return Ok(vec![
+            boxes::all(input, &mut holders),
+            nulls::finding(input, &mut holders),
+        ]);
+    }
     stage("comparing strings")?;
     let string_arrays = StringArrays::new(input);
     let mut findings = vec![strings::duplicates(input, &string_arrays, &mut holders)];
@@ -50,7 +57,8 @@ pub fn waste(input: &WasteInput) -> Result<Vec<Finding>, Cancelled> {
     findings.push(duplicates::arrays(input, &string_arrays.all, &mut holders));
     drop(string_arrays);
     stage("comparing boxed numbers")?;
-    findings.extend(boxes::findings(input, &mut holders));
+    findings.push(boxes::all(input, &mut holders));
+    findings.push(boxes::duplicates(input, &mut holders));
     stage("measuring collections")?;
     let collections = collections::measure(input);
     findings.extend(collections::findings(input, &collections, &mut holders));

@@ -14,6 +14,7 @@ fn open(dump: &Path, index: &Path) -> Session {
         index: IndexFolder::Folder(index.to_owned()),
         convention: Convention::DEFAULT,
         dump: None,
+        at: None,
     };
     Session::open(dump, options, Box::new(Quiet)).unwrap()
 }

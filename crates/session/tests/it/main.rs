@@ -5,6 +5,7 @@ mod corpus;
 mod groups;
 mod index;
 mod jvms;
+mod recorded;
 mod waste;
 
 use std::collections::BTreeMap;

@@ -45,9 +45,21 @@ impl<'p> Evaluator<'p> {
             let Value::Object(name) = self.stored_field(object, place, frame) else {
                 return None;
             };
-            return frame.text(state, name);
+            return self.string(name, frame);
         }
-        frame.text(state, object)
+        self.string(object, frame)
+    }
+
+    fn string(&self, object: ObjectId, frame: &mut Frame<'p>) -> Option<String> {
+        let state = self.state();
+        let text = frame.text(state, object);
+        if text.is_none()
+            && !self.context.records.has_contents()
+            && state.class(object).name == "java.lang.String"
+        {
+            frame.used.not_recorded();
+        }
+        text
     }
 
     pub(super) fn stored_field(
@@ -57,6 +69,26 @@ impl<'p> Evaluator<'p> {
         frame: &mut Frame<'p>,
     ) -> Value<'p> {
         let stored = frame.cursor(object).field(self.state(), object, place);
+        self.read(stored, place.ty, frame)
+    }
+
+    /// An element of an array.
+    fn stored_element(&self, array: ObjectId, index: u32, frame: &mut Frame<'p>) -> Value<'p> {
+        let state = self.state();
+        let stored = frame.cursor(array).element(state, array, index);
+        match state.class(array).kind {
+            ClassKind::Array(element) if state.detail(array) > index => {
+                self.read(stored, element, frame)
+            }
+            _ => Value::Null,
+        }
+    }
+
+    /// What was read of a value of some type.
+    fn read(&self, stored: Option<Stored>, ty: FieldType, frame: &mut Frame<'p>) -> Value<'p> {
+        if stored.is_none() && !self.context.records.has(ty) {
+            frame.used.not_recorded();
+        }
         stored.map_or(Value::Null, |stored| self.stored(stored))
     }
 
@@ -114,10 +146,7 @@ impl<'p> Evaluator<'p> {
         };
         match of {
             Value::List(items) => items.into_iter().nth(index as usize).unwrap_or(Value::Null),
-            Value::Object(array) => {
-                let stored = frame.cursor(array).element(self.state(), array, index);
-                stored.map_or(Value::Null, |stored| self.stored(stored))
-            }
+            Value::Object(array) => self.stored_element(array, index, frame),
             _ => Value::Null,
         }
     }
@@ -263,11 +292,8 @@ impl<'p> Evaluator<'p> {
                 frame.used.array(length);
                 for index in 0..length {
                     self.visited(frame)?;
-                    let stored = frame.cursor(object).element(state, object, index);
-                    visit(
-                        frame,
-                        stored.map_or(Value::Null, |stored| self.stored(stored)),
-                    )?;
+                    let value = self.stored_element(object, index, frame);
+                    visit(frame, value)?;
                 }
             }
             _ => {

@@ -1,0 +1,250 @@
+//! A recorded state answers like the dump it was made from.
+
+use std::path::{Path, PathBuf};
+
+use anthill_graph::Convention;
+use anthill_heap::{FieldType, HeapState, ObjectId, Quiet, Value};
+use anthill_hprof::Dump;
+use anthill_leaks::Thresholds;
+use anthill_session::{Error, Grouping, IndexFolder, Options, Session};
+use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
+use anthill_trace::{Event, Facts, Mark, Moment, Point, StateKind, StateToWrite, TraceWriter};
+
+use crate::open;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn moment(number: u64) -> Moment {
+    Moment {
+        gc: Some(number * 10),
+        time: number * SECOND,
+        timestamp: 1_700_000_000_000 + number * 1000,
+        kind: StateKind::Dump,
+        mark: None,
+        pause: 1,
+        source_bytes: None,
+    }
+}
+
+fn facts() -> Facts {
+    Facts {
+        // 2023-11-14 22:13:20.
+        started: 1_700_000_000 * SECOND,
+        ..Facts::default()
+    }
+}
+
+/// A recording whose states are these dumps.
+fn record(dumps: &[&Path], contents: bool) -> PathBuf {
+    let path = dumps[0].with_extension(if contents { "full.trace" } else { "trace" });
+    let mut writer = TraceWriter::create(&path, &facts()).unwrap();
+    for (number, dump) in (1..).zip(dumps) {
+        let dump = Dump::open(dump, None, &Quiet).unwrap();
+        let to_write = StateToWrite::from_dump(&dump, moment(number), contents);
+        writer.state(&to_write).unwrap();
+    }
+    writer.finish().unwrap();
+    path
+}
+
+fn dump_of(sample: &Sample, folder: &Path) -> PathBuf {
+    let path = folder.join("heap.hprof");
+    sample.dump(&path, DumpOptions::default());
+    path
+}
+
+/// A value as both can tell it: what leads nowhere is null.
+fn known(state: &HeapState, value: Option<Value>) -> Option<Value> {
+    match value {
+        Some(Value::Object(address)) if state.addresses.find(address).is_none() => {
+            Some(Value::Object(0))
+        }
+        // Not a number is never equal to itself.
+        Some(Value::Float(value)) => Some(Value::Int(value.to_bits() as i32)),
+        Some(Value::Double(value)) => Some(Value::Long(value.to_bits() as i64)),
+        value => value,
+    }
+}
+
+fn same_values(dump: &Session, recorded: &Session, contents: bool) {
+    let state = dump.state();
+    let (theirs, ours) = (dump.records(), recorded.records());
+    let mut references = 0;
+    for object in 0..state.len() {
+        let fields = theirs.fields(state, object);
+        let recorded_fields = ours.fields(recorded.state(), object);
+        assert_eq!(fields.len(), recorded_fields.len(), "object {object}");
+        for (field, recorded) in fields.iter().zip(&recorded_fields) {
+            assert_eq!((field.class, field.name), (recorded.class, recorded.name));
+            let expected = known(state, field.value);
+            let is_reference = matches!(field.value, Some(Value::Object(_)));
+            references += u64::from(is_reference);
+            let expected = expected.filter(|_| contents || is_reference);
+            let is = known(state, recorded.value);
+            assert_eq!(is, expected, "{} of object {object}", field.name);
+        }
+        let length = state.array_length(object).unwrap_or(0).min(3000);
+        let elements = |session: &Session| {
+            let values = session
+                .records()
+                .elements(session.state(), object, 0..length);
+            let known = values.into_iter().map(|value| known(state, Some(value)));
+            known.collect::<Vec<_>>()
+        };
+        let of_references = ours.has(FieldType::Object)
+            && matches!(
+                state.class(object).kind,
+                anthill_heap::ClassKind::Array(FieldType::Object)
+            );
+        match contents || of_references {
+            true => assert_eq!(elements(recorded), elements(dump), "object {object}"),
+            false => assert_eq!(elements(recorded), [], "object {object}"),
+        }
+        same_names(dump, recorded, object);
+        let texts = |session: &Session| session.records().text(session.state(), object, 100);
+        assert_eq!(texts(recorded), texts(dump).filter(|_| contents));
+    }
+    assert!(references > 10_000, "{references} references were compared");
+}
+
+fn same_names(dump: &Session, recorded: &Session, object: ObjectId) {
+    for &to in dump.state().references(object).iter().take(20) {
+        let name = |session: &Session| {
+            session
+                .records()
+                .reference_name(session.state(), object, to)
+        };
+        assert_eq!(name(recorded), name(dump), "{object} to {to}");
+    }
+}
+
+fn same_analyses(dump: &Session, recorded: &Session) {
+    let (theirs, ours) = (dump.analysis().unwrap(), recorded.analysis().unwrap());
+    for grouping in [Grouping::Class, Grouping::Package, Grouping::Loader] {
+        assert_eq!(ours.rows(grouping), theirs.rows(grouping));
+    }
+    assert_eq!(
+        ours.dominators.immediate[..],
+        theirs.dominators.immediate[..]
+    );
+    let told = |session: &Session| {
+        let report = session.report(&Thresholds::default()).unwrap();
+        let suspects = report.suspects.iter().map(|suspect| {
+            let ways: Vec<String> = suspect
+                .ways
+                .iter()
+                .map(|way| format!("{:?}", way.0))
+                .collect();
+            let kept: Vec<String> = suspect.contents.iter().map(|c| format!("{c:?}")).collect();
+            (suspect.fingerprint.clone(), suspect.retained, ways, kept)
+        });
+        suspects.collect::<Vec<_>>()
+    };
+    assert_eq!(told(recorded), told(dump));
+}
+
+#[test]
+fn a_recorded_state_answers_like_its_dump() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("recorded states", "no JDK was found");
+    };
+    for (program, arguments, flags) in [
+        ("MultiCache", &["3000"][..], &["-Xmx64m"][..]),
+        ("Shapes", &[], &["-Xmx64m", "-XX:+UseZGC"]),
+        (
+            "NotKept",
+            &[],
+            &["-Xmx64m", "-XX:+UseSerialGC", "-XX:-UseCompressedOops"],
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = Sample::start(jdk, program, arguments, flags);
+        let path = dump_of(&sample, folder.path());
+        let dump = open(&path, Convention::DEFAULT).unwrap();
+        for contents in [false, true] {
+            let trace = record(&[&path], contents);
+            let recorded = open(&trace, Convention::DEFAULT).unwrap();
+            assert!(recorded.recording().is_some());
+            same_values(&dump, &recorded, contents);
+            same_analyses(&dump, &recorded);
+        }
+    }
+}
+
+#[test]
+fn states_are_chosen_by_points_and_kept_in_the_index() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("points of recordings", "no JDK was found");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let sample = Sample::start(jdk, "MultiCache", &["100"], &["-Xmx64m"]);
+    let path = dump_of(&sample, folder.path());
+    let trace = folder.path().join("app.trace");
+    let dump = Dump::open(&path, None, &Quiet).unwrap();
+    let mut writer = TraceWriter::create(&trace, &facts()).unwrap();
+    for number in 1..=3 {
+        let mut moment = moment(number);
+        moment.mark = (number == 2).then(|| "after deploy".to_owned());
+        let to_write = StateToWrite::from_dump(&dump, moment, false);
+        writer.state(&to_write).unwrap();
+    }
+    for (time, text) in [(SECOND / 10 * 29, "late"), (5, "twice"), (9, "twice")] {
+        let text = text.to_owned();
+        writer.add(Event::Mark(Mark { time, text })).unwrap();
+    }
+    writer.flush().unwrap();
+    let opened = |at: Option<&str>, dump: Option<usize>, path: &Path| {
+        let options = Options {
+            at: at.map(Point::parse),
+            dump,
+            index: IndexFolder::Folder(folder.path().join("index")),
+            ..Options::default()
+        };
+        Session::open(path, options, Box::new(Quiet))
+    };
+    let number = |at| {
+        let session = opened(at, None, &trace).unwrap();
+        (
+            session.recording().unwrap().state().number,
+            session.from_index(),
+        )
+    };
+    assert_eq!(number(None), (3, false));
+    for (at, state) in [
+        ("last", 3),
+        ("first", 1),
+        ("#2", 2),
+        ("gc:25", 2),
+        ("gc:10", 1),
+        ("2.5s", 2),
+        ("22:13:21", 1),
+        ("2023-11-14T22:13:23", 3),
+        ("after deploy", 2),
+        ("mark:late", 3),
+    ] {
+        assert_eq!(number(Some(at)).0, state, "{at}");
+    }
+    assert_eq!(
+        number(Some("#1")),
+        (1, true),
+        "the second time it is mapped"
+    );
+    let recorded = opened(Some("#1"), None, &trace).unwrap();
+    same_values(&open(&path, Convention::DEFAULT).unwrap(), &recorded, false);
+
+    let refused = |at, dump, path: &Path| match opened(at, dump, path) {
+        Err(Error::Point(why)) => why,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("{at:?} was opened"),
+    };
+    for at in ["#4", "gc:3", "0.5s", "before deploy"] {
+        let why = refused(Some(at), None, &trace);
+        assert!(
+            why.contains("gc:20") && why.contains("mark:after deploy"),
+            "{why}"
+        );
+    }
+    assert!(refused(Some("twice"), None, &trace).contains("more than once"));
+    assert!(refused(None, Some(1), &trace).contains("recording"));
+    assert!(refused(Some("last"), None, &path).contains("heap dump"));
+}
