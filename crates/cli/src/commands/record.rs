@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anthill_recorder::{Identity, RecordingOptions, When};
+use anthill_structures::Definitions;
 use clap::{Args, ValueEnum};
 
 use crate::failure::{Failure, say};
@@ -35,21 +36,15 @@ pub struct Arguments {
     pub command: Vec<OsString>,
 }
 
-/// The classes whose instances people think of as data structures.
-const HEADS: [&str; 12] = [
-    "java.util.ArrayList",
-    "java.util.LinkedList",
-    "java.util.ArrayDeque",
-    "java.util.HashMap",
-    "java.util.TreeMap",
-    "java.util.HashSet",
-    "java.util.TreeSet",
-    "java.util.IdentityHashMap",
-    "java.util.WeakHashMap",
-    "java.util.Vector",
-    "java.util.Hashtable",
-    "java.util.concurrent.ConcurrentHashMap",
-];
+/// The classes of the heads of data structures; what has only leaves cannot grow.
+fn heads() -> Vec<String> {
+    let definitions = Definitions::shipped();
+    let growing = definitions.heads().map(|placed| &placed.definition);
+    let growing = growing.filter(|definition| {
+        definition.items.iter().any(|item| !item.target.leaf) && !definition.name.contains('*')
+    });
+    growing.map(|definition| definition.name.clone()).collect()
+}
 
 /// How to record, for `record` and `attach`.
 #[derive(Args)]
@@ -99,7 +94,7 @@ impl RecordingArguments {
                 IdentityArgument::All => Identity::All,
                 IdentityArgument::None => Identity::None,
             },
-            heads: HEADS.map(str::to_owned).into(),
+            heads: heads(),
             stacks: self.stacks,
             contents: self.contents,
             output: self.output.clone(),
