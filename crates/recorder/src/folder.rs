@@ -6,10 +6,12 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::process::geteuid;
+use rustix::process::{Pid, geteuid, test_kill_process};
 
 use crate::Error;
 
+/// Before the process number of a recorder.
+const PREFIX: &str = "r";
 /// Socket names are limited to 108 bytes.
 const LONGEST_BASE: usize = 60;
 
@@ -23,10 +25,9 @@ pub struct RecorderFolder {
 impl RecorderFolder {
     pub fn new() -> Result<Self, Error> {
         let base = base()?;
-        let name = format!("r{}", std::process::id());
-        let folder = base.join(name);
-        // A recorder of the same number that was killed may have left it.
-        let _ = fs::remove_dir_all(&folder);
+        remove_leftovers(&base, PREFIX);
+        remove_dead_links(&base);
+        let folder = base.join(format!("{PREFIX}{}", std::process::id()));
         private_folder(&folder)?;
         Ok(RecorderFolder {
             base,
@@ -55,8 +56,9 @@ impl RecorderFolder {
     }
 }
 
-impl Drop for RecorderFolder {
-    fn drop(&mut self) {
+impl RecorderFolder {
+    /// Nobody finds the recorder any more.
+    pub fn remove(&mut self) {
         for link in &self.links {
             // Another recorder may have taken it over.
             let ours = fs::read_link(link).is_ok_and(|target| target.starts_with(&self.folder));
@@ -65,6 +67,12 @@ impl Drop for RecorderFolder {
             }
         }
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Drop for RecorderFolder {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 
@@ -87,6 +95,34 @@ pub fn recorded() -> Vec<u32> {
         .collect();
     jvms.sort_unstable();
     jvms
+}
+
+/// Removes the folders of recorders that are gone: whoever was killed could not do it.
+pub fn remove_leftovers(base: &Path, prefix: &str) {
+    let Ok(entries) = fs::read_dir(base) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let recorder = name.to_str().and_then(|name| name.strip_prefix(prefix));
+        let pid = recorder.and_then(|pid| Pid::from_raw(pid.parse().ok()?));
+        if pid.is_some_and(|pid| test_kill_process(pid).is_err()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Removes the links of JVMs to recorders that are gone.
+fn remove_dead_links(base: &Path) {
+    let Ok(entries) = fs::read_dir(base) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_symlink() && !path.exists() {
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 fn base() -> Result<PathBuf, Error> {

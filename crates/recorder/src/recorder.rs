@@ -42,7 +42,10 @@ pub fn record(command: &[OsString], options: RecordingOptions, say: Say) -> Resu
     if recorded == 0 {
         say("no JVM was recorded: the command started none, or one without the agent");
     }
-    drop(folder);
+    folder
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .remove();
     Ok(exit_code(status))
 }
 

@@ -5,9 +5,10 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, geteuid, test_kill_process};
+use rustix::process::geteuid;
 
 use crate::Error;
+use crate::folder::remove_leftovers;
 
 const MEMORY: &str = "/dev/shm";
 /// References take 8 bytes in a dump and 4 in most heaps, and every object has a header of its own.
@@ -100,21 +101,6 @@ fn free_memory() -> u64 {
         .find_map(|line| line.strip_prefix("MemAvailable:"));
     let kilobytes = available.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
     kilobytes.map_or(0, |kilobytes: u64| kilobytes << 10)
-}
-
-/// Recorders that were killed leave their folder; whoever comes next removes it.
-fn remove_leftovers(base: &Path, prefix: &str) {
-    let Ok(entries) = fs::read_dir(base) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let recorder = name.to_str().and_then(|name| name.strip_prefix(prefix));
-        let pid = recorder.and_then(|pid| Pid::from_raw(pid.parse().ok()?));
-        if pid.is_some_and(|pid| test_kill_process(pid).is_err()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
 }
 
 #[cfg(test)]
