@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::catalog::{Call, What};
 use crate::error::Error;
 use crate::facts::Facts;
+use crate::members::Members;
 use crate::parts;
 use crate::steps::Step;
 use crate::values::{Assignment, Classified, LabelId, Values};
@@ -29,6 +30,8 @@ pub struct Context<'a> {
     pub(crate) records: &'a Records,
     pub(crate) progress: &'a dyn Progress,
     pub(crate) facts: Facts,
+    /// What belongs to data structures, if somebody asks about them.
+    pub(crate) members: Option<&'a Members>,
     /// Nodes that a tree may have.
     most_nodes: usize,
 }
@@ -91,8 +94,14 @@ impl<'a> Context<'a> {
             records,
             progress,
             facts: Facts::default(),
+            members: None,
             most_nodes: usize::MAX,
         }
+    }
+
+    /// Answers questions about data structures; without members nothing is in any.
+    pub fn with_members(self, members: Option<&'a Members>) -> Self {
+        Context { members, ..self }
     }
 
     /// Refuses levels that would make a tree of more nodes.
@@ -256,6 +265,9 @@ impl<'a> Context<'a> {
                 let of = Assignment::Parts(values.label(paths.to_vec()));
                 Classified { values, of }
             }
+            What::StructureRole => self.structure_role(),
+            What::StructurePlace => self.structure_place(),
+            What::ContainingStructure => self.containing_structure(),
             What::AllocationSite => self.allocation_site(),
             What::AllocatingThread => self.allocating_thread(),
             What::Space => self.space(),
@@ -265,7 +277,10 @@ impl<'a> Context<'a> {
             | What::Dominator
             | What::Dominated
             | What::GcClosure
-            | What::TransitiveClosure => self.by_object(|values, _| values.label(Vec::new())),
+            | What::TransitiveClosure
+            | What::Structure
+            | What::StructureInternals
+            | What::StructureLeaves => self.by_object(|values, _| values.label(Vec::new())),
         })
     }
 
@@ -276,7 +291,10 @@ impl<'a> Context<'a> {
         Classified { values, of }
     }
 
-    fn by_object(&self, label: impl FnMut(&mut Values, ObjectId) -> LabelId) -> Classified {
+    pub(crate) fn by_object(
+        &self,
+        label: impl FnMut(&mut Values, ObjectId) -> LabelId,
+    ) -> Classified {
         self.by_object_of(None, label)
     }
 
@@ -298,7 +316,7 @@ impl<'a> Context<'a> {
     }
 
     /// A classifier with few distinct numbers, which are made texts once each.
-    fn by_number(
+    pub(crate) fn by_number(
         &self,
         number: impl Fn(ObjectId) -> i64,
         text: impl Fn(i64) -> String,

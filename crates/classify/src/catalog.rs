@@ -43,6 +43,9 @@ pub enum What {
     InDegree,
     OutDegree,
     CollectionHealth,
+    StructureRole,
+    StructurePlace,
+    ContainingStructure,
     InstanceHealth,
     Text,
     Field,
@@ -56,6 +59,23 @@ pub enum What {
     Dominated,
     GcClosure,
     TransitiveClosure,
+    Structure,
+    StructureInternals,
+    StructureLeaves,
+}
+
+impl What {
+    pub(crate) fn is_about_structures(self) -> bool {
+        matches!(
+            self,
+            What::StructureRole
+                | What::StructurePlace
+                | What::ContainingStructure
+                | What::Structure
+                | What::StructureInternals
+                | What::StructureLeaves
+        )
+    }
 }
 
 /// What a person should know of a classifier or transformer.
@@ -118,7 +138,7 @@ const fn transformer(
 
 use Cardinality::{Hierarchy, Many, One};
 
-pub const CATALOG: [Entry; 29] = [
+pub const CATALOG: [Entry; 35] = [
     classifier(
         What::Type,
         "type",
@@ -256,6 +276,30 @@ pub const CATALOG: [Entry; 29] = [
         "entry",
     ),
     classifier(
+        What::StructureRole,
+        "structure-role",
+        One,
+        "text",
+        "its role in data structures: head, internal, leaf or none; docs/structures.md says how they are described",
+        "internal",
+    ),
+    classifier(
+        What::StructurePlace,
+        "structure-place",
+        One,
+        "text",
+        "of the head of a data structure: top-level, or an element or a part of another",
+        "top-level",
+    ),
+    classifier(
+        What::ContainingStructure,
+        "containing-structure",
+        Many,
+        "text",
+        "the types of the data structures that it is an internal or a leaf of",
+        "java.util.HashMap",
+    ),
+    classifier(
         What::InstanceHealth,
         "instance-health",
         Many,
@@ -352,6 +396,24 @@ pub const CATALOG: [Entry; 29] = [
         "transitive-closure",
         "all that it reaches through references, itself included",
         "type, transitive-closure, type",
+    ),
+    transformer(
+        What::Structure,
+        "structure",
+        "the heads of the data structures that it is an internal or a leaf of",
+        "type, structure, type",
+    ),
+    transformer(
+        What::StructureInternals,
+        "structure-internals",
+        "of the head of a data structure: its internals, e.g. the table and the nodes of a map",
+        "type, structure-internals, type",
+    ),
+    transformer(
+        What::StructureLeaves,
+        "structure-leaves",
+        "of the head of a data structure: its leaves, e.g. the keys and the values of a map",
+        "type, structure-leaves, type",
     ),
 ];
 

@@ -10,6 +10,7 @@ mod expression;
 mod facts;
 mod language;
 mod lists;
+mod members;
 mod parts;
 mod pattern;
 mod plain_labels;
@@ -27,6 +28,7 @@ pub use language::{
     Binary, Block, Body, Definition, Definitions, Expr, ExprKind, Expression, Kind, Mistake,
     Parser, Role, SIGNATURES, Signature, Source, Statement, Token, Type, Unary,
 };
+pub use members::{HeadPlace, Members};
 pub use pattern::{Pattern, closest};
 pub use steps::Step;
 pub use tree::{OVERALL, Tree, TreeNode, TreeNodeId};

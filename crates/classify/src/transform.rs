@@ -9,6 +9,7 @@ use crate::catalog::What;
 use crate::error::Error;
 use crate::expression::Compiled;
 use crate::lists::Lists;
+use crate::members::Members;
 use crate::steps::Step;
 use crate::unions::{TooMany, Unions};
 use crate::values::{Assignment, Classified, LabelId, Values};
@@ -83,6 +84,9 @@ impl Context<'_> {
             (_, What::Dominated) => turned.by_dominated(false),
             (_, What::GcClosure) => turned.by_dominated(true),
             (_, What::TransitiveClosure) => turned.by_closure(),
+            (_, What::Structure) => turned.by_members(Members::structures),
+            (_, What::StructureInternals) => turned.by_members(Members::internals),
+            (_, What::StructureLeaves) => turned.by_members(Members::leaves),
             _ => turned.by_references(),
         };
         let mut labels = labels.map_err(|failure| failure.of(step))?;
@@ -106,6 +110,8 @@ fn mark(what: What) -> &'static str {
         What::Dominated => "dominates ",
         What::GcClosure => "retains ",
         What::TransitiveClosure => "reaches ",
+        What::Structure => "in ",
+        What::StructureInternals | What::StructureLeaves => "has ",
         _ => "→ ",
     }
 }
@@ -197,6 +203,22 @@ impl Turned<'_> {
         let mut labels = Vec::new();
         for (slot, object) in result.iter_mut().zip(0..) {
             labels.extend(referrers.of(object).iter().map(|&from| self.own(from)));
+            *slot = self.labels.all(&mut labels)?.unwrap_or(NOTHING);
+            labels.clear();
+        }
+        Ok(result)
+    }
+
+    /// The members of structures, or the structures of members.
+    fn by_members(&mut self, members_of: fn(&Members, ObjectId) -> &[ObjectId]) -> Labels {
+        let mut result = Buffer::filled(self.objects(), NOTHING);
+        let Some(members) = self.context.members else {
+            return Ok(result);
+        };
+        let mut labels = Vec::new();
+        for (slot, object) in result.iter_mut().zip(0..) {
+            let into = members_of(members, object).iter();
+            labels.extend(into.map(|&member| self.own(member)));
             *slot = self.labels.all(&mut labels)?.unwrap_or(NOTHING);
             labels.clear();
         }

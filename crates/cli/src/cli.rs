@@ -5,7 +5,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     attach, classifiers, classify, completions, control, demo, diff, dominators, groups, histogram,
-    inspect, man, object, objects, owners, paths, record, report, strings, summary, threads, waste,
+    inspect, man, object, objects, owners, paths, record, report, strings, structures, summary,
+    threads, waste,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -57,6 +58,7 @@ pub enum DumpCommand {
     Object(object::Arguments),
     Objects(objects::Arguments),
     Strings(strings::Arguments),
+    Structures(structures::Arguments),
     Threads(threads::Arguments),
     Waste(waste::Arguments),
 }
@@ -102,6 +104,7 @@ impl DumpCommand {
             DumpCommand::Object(arguments) => &arguments.source,
             DumpCommand::Objects(arguments) => &arguments.source,
             DumpCommand::Strings(arguments) => &arguments.source,
+            DumpCommand::Structures(arguments) => &arguments.source,
             DumpCommand::Threads(arguments) => &arguments.source,
             DumpCommand::Waste(arguments) => &arguments.source,
         }
@@ -136,6 +139,7 @@ impl DumpCommand {
             DumpCommand::Object(arguments) => object::show(arguments, source),
             DumpCommand::Objects(arguments) => objects::show(arguments, source),
             DumpCommand::Strings(arguments) => strings::show(arguments, source),
+            DumpCommand::Structures(arguments) => structures::show(arguments, source),
             DumpCommand::Threads(arguments) => threads::show(arguments, source),
             DumpCommand::Waste(arguments) => waste::show(arguments, source),
         }

@@ -19,6 +19,7 @@ pub mod paths;
 pub mod record;
 pub mod report;
 pub mod strings;
+pub mod structures;
 pub mod summary;
 pub mod threads;
 pub mod waste;

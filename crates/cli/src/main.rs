@@ -9,6 +9,7 @@ mod output;
 mod progress;
 mod report;
 mod source;
+mod structures;
 mod tree_view;
 
 use std::process::ExitCode;

@@ -16,6 +16,7 @@ use crate::names::{address, object_at};
 use crate::output::units::count;
 use crate::output::{Out, shell};
 use crate::progress::Bar;
+use crate::structures;
 
 #[derive(Args)]
 pub struct SourceArguments {
@@ -46,6 +47,10 @@ pub struct SourceArguments {
     /// Neither use nor keep an index
     #[arg(long, help_heading = HEADING)]
     pub no_index: bool,
+    /// A file that describes data structures, besides `anthill.structures` in the working folder; can be
+    /// repeated; docs/structures.md has the language
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    pub structures: Vec<PathBuf>,
     /// Print JSON; docs/output.md describes it
     #[arg(long, help_heading = HEADING)]
     pub json: bool,
@@ -140,8 +145,10 @@ impl SourceArguments {
                 "Name the heap dump in it.",
             ));
         }
+        let definitions = structures::definitions(&self.structures)?;
         let bar = Bar::new(!self.no_progress);
         let session = Session::open(file, options, Box::new(bar.clone()))?;
+        let session = session.with_definitions(definitions);
         bar.clear();
         let source = Source { session, name, bar };
         for note in source.session.notes() {

@@ -19,6 +19,7 @@ impl Session {
             self.records(),
             self.progress(),
         )
+        .with_members(self.members_for(steps)?)
         .with_most_nodes(MOST_NODES);
         let levels = context.levels_of(steps, group)?;
         let mut tree = Tree::new(&graph, group, &levels);

@@ -277,7 +277,8 @@ impl Evaluation<'_> {
             &analysis.dominators,
             self.session.records(),
             self.session.progress(),
-        );
+        )
+        .with_members(self.session.members_for(steps)?);
         Ok(Tree::new(
             self.graph,
             group,

@@ -20,6 +20,7 @@ mod recording;
 mod referrers;
 mod report;
 mod strings;
+mod structures;
 mod suspects;
 mod threads;
 mod waste;
@@ -28,11 +29,14 @@ mod ways;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use anthill_classify::Members;
 use anthill_graph::{Convention, Graph, NodeId};
 use anthill_heap::{HeapState, Progress, Sizes};
 use anthill_hprof::index::{Identity, Index, IndexWriter};
 use anthill_hprof::{Dump, DumpInfo, Records, mat_sizes};
+use anthill_structures::{Definitions, Structures};
 use anthill_trace::Point;
+use rustc_hash::FxHashMap;
 
 pub use analysis::{Analysis, Grouping, Groups, Row, package_group};
 pub use cache::IndexFolder;
@@ -49,6 +53,7 @@ pub use patterns::{Pattern, PatternKind};
 pub use recording::Recording;
 pub use referrers::Referrer;
 pub use report::{Content, Report, ReportedSuspect};
+pub use structures::StructurePlace;
 pub use threads::{Kept, Local, ThreadStack};
 pub use ways::{PATH_ENDS, PathStep, Way};
 
@@ -85,6 +90,12 @@ pub struct Session {
     index: Option<Place>,
     progress: Box<dyn Progress + Send>,
     analysis: OnceLock<Analysis>,
+    /// Which data structures there are to be found.
+    definitions: Definitions,
+    structures: OnceLock<Structures>,
+    members: OnceLock<Members>,
+    /// By address: the class and the number of the first static field that refers to the object.
+    static_fields: OnceLock<FxHashMap<u64, (usize, usize)>>,
     notes: Vec<String>,
     from_index: bool,
 }
@@ -278,9 +289,23 @@ impl Session {
             index,
             progress,
             analysis: OnceLock::new(),
+            definitions: Definitions::shipped(),
+            structures: OnceLock::new(),
+            members: OnceLock::new(),
+            static_fields: OnceLock::new(),
             notes,
             from_index,
         })
+    }
+
+    /// Looks for these data structures instead of the shipped ones.
+    pub fn with_definitions(self, definitions: Definitions) -> Self {
+        Session {
+            definitions,
+            structures: OnceLock::new(),
+            members: OnceLock::new(),
+            ..self
+        }
     }
 
     pub fn path(&self) -> &Path {

@@ -67,6 +67,20 @@ pub struct MergedPaths {
 impl Session {
     /// The merged shortest paths to all `targets`. Branches that hold more bytes come first.
     pub fn merged_paths(&self, targets: &[NodeId]) -> Result<MergedPaths, Error> {
+        self.merged_paths_without(targets, None)
+    }
+
+    /// The same with each data structure as one step: its internals are not on the paths.
+    pub fn collapsed_paths(&self, targets: &[NodeId]) -> Result<MergedPaths, Error> {
+        let internals = &self.structures()?.internals;
+        self.merged_paths_without(targets, Some(internals))
+    }
+
+    fn merged_paths_without(
+        &self,
+        targets: &[NodeId],
+        hidden: Option<&BitSet>,
+    ) -> Result<MergedPaths, Error> {
         let analysis = self.analysis()?;
         let dominators = &analysis.dominators;
         let graph = self.graph();
@@ -85,6 +99,7 @@ impl Session {
             branch_of: vec![NONE; graph.len() as usize],
             folding: Folding::default(),
             tallies: Vec::new(),
+            hidden,
         };
         self.progress()
             .stage("merging paths", reachable.len() as u64);
@@ -119,6 +134,11 @@ impl Session {
         let graph = self.graph();
         Ok(graph.totals(&gc_closure(&graph, objects)).bytes)
     }
+}
+
+/// Whether an object is not shown on paths.
+pub(crate) fn is_hidden(hidden: Option<&BitSet>, node: NodeId) -> bool {
+    hidden.is_some_and(|hidden| (node as usize) < hidden.capacity() && hidden.contains(node))
 }
 
 /// By target: what it retains, or 0 if another target dominates it.
@@ -197,6 +217,8 @@ struct Merger<'a> {
     branch_of: Vec<u32>,
     folding: Folding,
     tallies: Vec<Tally>,
+    /// Objects that belong to the branch of the one before them.
+    hidden: Option<&'a BitSet>,
 }
 
 impl Merger<'_> {
@@ -217,7 +239,9 @@ impl Merger<'_> {
             above = self.branch_of[before as usize];
         }
         while let Some((before, node)) = pending.pop() {
-            above = self.step(above, before, node);
+            if above == NONE || !is_hidden(self.hidden, node) {
+                above = self.step(above, before, node);
+            }
             self.branch_of[node as usize] = above;
         }
         Some(self.branch_of[node as usize])

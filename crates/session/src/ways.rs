@@ -2,9 +2,11 @@
 
 use anthill_graph::{Graph, NodeId, RootPath};
 use anthill_heap::Value;
+use rustc_hash::FxHashMap;
 
 use crate::labels::edge_kind;
-use crate::{RootsByObject, Session};
+use crate::merged_paths::is_hidden;
+use crate::{Error, RootsByObject, Session};
 
 /// Objects at either end of a long path that are shown.
 pub const PATH_ENDS: usize = 15;
@@ -44,6 +46,34 @@ impl Session {
         let tail = path.len().saturating_sub(PATH_ENDS).max(head);
         let steps = (0..head).chain(tail..path.len()).map(step).collect();
         (steps, tail - head)
+    }
+
+    /// The same with each data structure as one step, all of them; and how many that left out.
+    pub fn collapsed_steps(
+        &self,
+        graph: &Graph,
+        path: &[NodeId],
+    ) -> Result<(Vec<PathStep>, usize), Error> {
+        let internals = &self.structures()?.internals;
+        let last = path.len() - 1;
+        let shown = |&index: &usize| {
+            index == 0 || index == last || !is_hidden(Some(internals), path[index])
+        };
+        let shown: Vec<usize> = (0..path.len()).filter(shown).collect();
+        let step = |&index: &usize| PathStep {
+            node: path[index],
+            via: index
+                .checked_sub(1)
+                .and_then(|before| self.via(graph, path[before], path[index])),
+        };
+        let head = shown.len().min(PATH_ENDS);
+        let tail = shown.len().saturating_sub(PATH_ENDS).max(head);
+        let steps = shown[..head]
+            .iter()
+            .chain(&shown[tail..])
+            .map(step)
+            .collect();
+        Ok((steps, tail - head))
     }
 
     fn via(&self, graph: &Graph, from: NodeId, to: NodeId) -> Option<String> {
@@ -105,10 +135,25 @@ impl Session {
 
     /// A static field that refers to an object.
     fn static_field(&self, node: NodeId) -> Option<String> {
-        let value = Value::Object(self.address(node));
-        self.state().classes().iter().find_map(|class| {
-            let field = class.statics.iter().find(|field| field.value == value)?;
-            Some(format!("static field {}.{}", class.name, field.name))
-        })
+        let classes = self.state().classes();
+        let fields = self.static_fields.get_or_init(|| {
+            let all = classes.iter().enumerate().flat_map(|(class, of)| {
+                let fields = of.statics.iter().enumerate();
+                fields.map(move |(field, one)| (one.value, (class, field)))
+            });
+            let mut first = FxHashMap::default();
+            for (value, place) in all {
+                if let Value::Object(address) = value {
+                    first.entry(address).or_insert(place);
+                }
+            }
+            first
+        });
+        let &(class, field) = fields.get(&self.address(node))?;
+        let class = &classes[class];
+        Some(format!(
+            "static field {}.{}",
+            class.name, class.statics[field].name
+        ))
     }
 }

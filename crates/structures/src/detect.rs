@@ -1,6 +1,6 @@
 //! All structures of a heap, in one pass over what belongs to them.
 
-use anthill_heap::{BitSet, Cancelled, ObjectId, Progress, Sizes};
+use anthill_heap::{BitSet, Cancelled, FieldType, ObjectId, Progress, Sizes};
 
 use crate::model::Model;
 use crate::walk::{Met, Shared, Walker};
@@ -21,8 +21,10 @@ pub struct Instance {
     pub bytes: u64,
     /// How many elements its arrays have room for, if it has any.
     pub capacity: Option<u64>,
-    /// Slots of its arrays that are used.
-    pub used: u64,
+    /// Used slots of hash tables: of arrays with inner parts in them.
+    pub buckets: u64,
+    /// Bytes of slots that nothing is in.
+    pub unused: u64,
     /// How many structures are in each other from here on, this one included.
     pub depth: u32,
     /// Whether it is a part of another structure, like the map in a set.
@@ -34,10 +36,37 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Used slots of arrays that have any, as a share.
+    /// Elements as a share of the capacity, if there is any.
     pub fn fill(&self) -> Option<f64> {
         let (elements, capacity) = (self.elements?, self.capacity?);
         (capacity > 0).then(|| elements as f64 / capacity as f64)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.elements == Some(0)
+    }
+
+    /// Bytes that hold nothing: all of an empty structure, otherwise the slots without elements.
+    pub fn waste(&self) -> u64 {
+        if self.is_empty() {
+            self.bytes
+        } else {
+            self.unused
+        }
+    }
+
+    /// Whether the entries of a hash table are in so few buckets that there is something wrong with their
+    /// hash codes: even a bad spread has fewer than two in the used ones.
+    pub fn is_degenerate(&self) -> bool {
+        let entries = self.elements.unwrap_or(0);
+        self.buckets > 0 && entries >= FEWEST_ENTRIES && entries > 2 * self.buckets
+    }
+
+    /// Whether most of its slots are free, and there are enough of them to matter.
+    pub fn is_sparse(&self) -> bool {
+        let elements = self.elements.unwrap_or(u64::MAX);
+        let capacity = self.capacity.unwrap_or(0);
+        elements > 0 && capacity >= FEWEST_SLOTS && elements.saturating_mul(4) < capacity
     }
 
     /// Whether no other structure has it as a part or an element.
@@ -45,6 +74,11 @@ impl Instance {
         !self.is_part && !self.is_element
     }
 }
+
+/// In smaller hash tables chance does as much as bad hash codes.
+const FEWEST_ENTRIES: u64 = 64;
+/// Arrays of fewer slots are never sparse.
+const FEWEST_SLOTS: u64 = 16;
 
 /// How one structure is in another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,7 +132,7 @@ impl Structures {
                 progress.check()?;
                 progress.advance(BETWEEN_LOOKS.min(heads.len() - number) as u64);
             }
-            found.add(&mut walker, model, head, &size, &heads, &mut left);
+            found.add(&mut walker, head, sizes, &size, &heads, &mut left);
         }
         found.contained.sort_unstable();
         found.contained.dedup();
@@ -111,12 +145,13 @@ impl Structures {
     fn add(
         &mut self,
         walker: &mut Walker,
-        model: &Model,
         head: ObjectId,
+        sizes: &Sizes,
         size: &impl Fn(ObjectId) -> u64,
         heads: &[ObjectId],
         left: &mut u64,
     ) {
+        let model = walker.model();
         let state = model.state;
         let number = self.instances.len() as u32;
         let plan = model.plan_of[state.class_id(head) as usize];
@@ -128,7 +163,10 @@ impl Structures {
             depth: 1,
             ..Instance::default()
         };
-        let (mut halves, mut slots, mut at_least) = (0, None, false);
+        let (mut halves, mut capacity, mut at_least) = (0, None, false);
+        // Of a slot in arrays whose used slots only the number of elements tells.
+        let mut primitive = 0;
+        let reference = u64::from(sizes.arrays.reference_size);
         let mut inside = |object: ObjectId, how| {
             if model.is_head.contains(state.class_id(object)) {
                 if let Ok(inner) = heads.binary_search(&object) {
@@ -153,9 +191,15 @@ impl Structures {
                 instance.bytes += size(object);
                 halves += 2 * u64::from(entry);
             }
-            Met::Array { slots: more, used } => {
-                *slots.get_or_insert(0) += more;
-                instance.used += used;
+            Met::Array(array) => {
+                *capacity.get_or_insert(0) += array.halves;
+                instance.buckets += if array.buckets { array.used } else { 0 };
+                match array.element {
+                    FieldType::Object => {
+                        instance.unused += array.slots.saturating_sub(array.used) * reference;
+                    }
+                    element => primitive = u64::from(element.size(0)),
+                }
             }
             Met::Part(object) => inside(object, Inside::Part),
             Met::Leaf { object, halves: of } => {
@@ -167,12 +211,15 @@ impl Structures {
         };
         walker.walk(head, tell, shared);
         instance.at_least = at_least;
-        instance.capacity = slots.map(|slots| slots / 2);
+        instance.capacity = capacity.map(|halves: u64| halves / 2);
         instance.elements = match walker.stated(head) {
             Some((stated, true)) => Some(stated),
             _ if model.tells_only_by_field(head) => None,
             _ => Some(halves.div_ceil(2)),
         };
+        if let (Some(elements), Some(capacity)) = (instance.elements, instance.capacity) {
+            instance.unused += capacity.saturating_sub(elements) * primitive;
+        }
         self.instances.push(instance);
     }
 
@@ -222,7 +269,8 @@ impl Structures {
                     sum.leaves = sum.leaves.saturating_add(inner_instance.leaves);
                     sum.internals = sum.internals.saturating_add(inner_instance.internals + 1);
                     sum.bytes = sum.bytes.saturating_add(inner_instance.bytes);
-                    sum.used = sum.used.saturating_add(inner_instance.used);
+                    sum.buckets = sum.buckets.saturating_add(inner_instance.buckets);
+                    sum.unused = sum.unused.saturating_add(inner_instance.unused);
                     sum.at_least |= inner_instance.at_least;
                     sum.capacity = match (sum.capacity, inner_instance.capacity) {
                         (Some(a), Some(b)) => Some(a.saturating_add(b)),
@@ -340,8 +388,8 @@ mod tests {
         };
         let (set, map, inner) = (of("set"), of("map"), of("inner"));
         assert_eq!(
-            (set.elements, set.capacity, set.used),
-            (Some(2), Some(16), 2)
+            (set.elements, set.capacity, set.buckets, set.unused),
+            (Some(2), Some(16), 2, 14 * 4)
         );
         assert_eq!(set.bytes, 16 + map.bytes);
         assert_eq!((set.depth, map.depth, inner.depth), (2, 2, 1));

@@ -6,6 +6,7 @@
 mod definitions;
 mod detect;
 mod language;
+mod members;
 mod model;
 mod scanner;
 mod walk;
@@ -14,4 +15,4 @@ pub use definitions::{Definitions, Origin, Placed};
 pub use detect::{Inside, Instance, Structures};
 pub use language::{Definition, Item, Kind, Role, SizeField, Target, parse};
 pub use model::{Model, Warning};
-pub use walk::{Met, Shared, Walker};
+pub use walk::{Array, Met, Shared, Walker};

@@ -28,6 +28,8 @@ pub(crate) struct Content {
     pub effects: Vec<Effect>,
     /// What a slot adds to twice the capacity.
     pub slot: u64,
+    /// Whether there are inner parts in it and no leaves.
+    pub buckets: bool,
 }
 
 /// The contents that are always there: leaves that count, leaves that do not, slots of primitive
@@ -390,6 +392,7 @@ impl<'a> Model<'a> {
         self.add_content(Content {
             effects,
             slot: slot.unwrap_or(2),
+            buckets: slot.is_none(),
         })
     }
 
@@ -430,6 +433,7 @@ impl<'a> Model<'a> {
         self.add_content(Content {
             effects,
             slot: if of_parts { 2 } else { 0 },
+            buckets: of_parts,
         })
     }
 
@@ -489,6 +493,7 @@ fn fixed_contents(classes: usize) -> Vec<Content> {
     let content = |effect, slot| Content {
         effects: vec![effect; classes],
         slot,
+        buckets: false,
     };
     vec![
         content(Effect::Leaf(2), 2),

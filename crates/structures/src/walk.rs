@@ -1,6 +1,6 @@
 //! Goes through one structure: from its head to its parts and its leaves.
 
-use anthill_heap::{ObjectId, Value};
+use anthill_heap::{ClassKind, FieldType, ObjectId, Value};
 use anthill_hprof::Cursor;
 
 use crate::language::Kind;
@@ -11,12 +11,25 @@ use crate::model::{BY_CLASS, Effect, Model, Plan};
 pub enum Met {
     /// An inner part; entries count as elements.
     Internal { object: ObjectId, entry: bool },
-    /// An array among the inner parts: its slots (twice, half of them for pairs) and how many are used.
-    Array { slots: u64, used: u64 },
+    /// An array among the inner parts.
+    Array(Array),
     /// Another structure that is a part of this one, like the map in a set.
     Part(ObjectId),
     /// A reference to a leaf, with what it adds to twice the number of elements.
     Leaf { object: ObjectId, halves: u64 },
+}
+
+/// An array with room for elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// What it adds to twice the capacity: twice its slots, or once if keys and values take turns.
+    pub halves: u64,
+    pub slots: u64,
+    /// Slots that have references in them.
+    pub used: u64,
+    pub element: FieldType,
+    /// Whether there are inner parts in it, as in a hash table, not elements.
+    pub buckets: bool,
 }
 
 /// Whether to go on from a part that another structure has too.
@@ -48,6 +61,10 @@ impl<'m> Walker<'m> {
             cursor: model.records.map(|records| records.cursor()),
             effects: Vec::new(),
         }
+    }
+
+    pub(crate) fn model(&self) -> &'m Model<'m> {
+        self.model
     }
 
     /// Tells all that belongs to the structure with that head. The second function is asked about parts
@@ -114,10 +131,17 @@ impl<'m> Walker<'m> {
         let content = &model.contents[content as usize];
         let references = state.references(object);
         if content.slot > 0 {
-            tell(Met::Array {
-                slots: u64::from(length) * content.slot,
+            let element = match state.class(object).kind {
+                ClassKind::Array(element) => element,
+                _ => FieldType::Object,
+            };
+            tell(Met::Array(Array {
+                halves: u64::from(length) * content.slot,
+                slots: length.into(),
                 used: references.len() as u64,
-            });
+                element,
+                buckets: content.buckets,
+            }));
         }
         for &to in references {
             let effect = content.effects[state.class_id(to) as usize];

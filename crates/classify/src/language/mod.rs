@@ -20,6 +20,8 @@ mod twin;
 
 use std::fmt;
 
+use crate::catalog::Call;
+
 pub(crate) use check::{Checked, Checker};
 pub(crate) use evaluate::{Evaluator, Frame};
 pub(crate) use functions::{Function, Property};
@@ -62,6 +64,13 @@ impl Expression {
 
     pub(crate) fn functions(&self) -> &[OwnFunction] {
         &self.functions
+    }
+
+    /// Whether it asks a predefined classifier that is wanted.
+    pub(crate) fn calls(&self, wanted: &impl Fn(&Call) -> bool) -> bool {
+        let is_call = |node: &Node| matches!(&node.op, Op::Predefined(call) if wanted(call));
+        let mut functions = self.functions.iter();
+        self.node.contains(&is_call) || functions.any(|own| own.body.contains(&is_call))
     }
 
     /// What it evaluates to.

@@ -9,7 +9,7 @@ use anthill_session::{BranchClass, GroupMetrics, MergedPaths, check_group};
 use clap::Args;
 use serde::Serialize;
 
-use super::paths::{MergedView, Shown, Targets};
+use super::paths::{MergedView, Shown, Targets, merged};
 use crate::definitions::{DefinitionArguments, mistaken};
 use crate::failure::Failure;
 use crate::names::ClassNames;
@@ -51,6 +51,9 @@ pub struct Arguments {
     pub definitions: DefinitionArguments,
     #[command(flatten)]
     pub shown: TreeArguments,
+    /// Show each data structure on the paths as one step, without its internals
+    #[arg(long)]
+    pub collapse: bool,
     /// Write the paths to this file as a graph for Graphviz, with one node for each class
     #[arg(long, value_name = "FILE")]
     pub dot: Option<PathBuf>,
@@ -100,7 +103,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         nodes: group.iter().collect(),
         retained: metrics.retained.bytes,
     };
-    let merged = session.merged_paths(&targets.nodes)?;
+    let merged = merged(source, &targets, arguments.collapse)?;
     if let Some(file) = &arguments.dot {
         write_dot(file, source, &merged, arguments)?;
     }

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use anthill_classify::{Definitions, Pattern};
-use anthill_graph::{Convention, Graph, NodeId};
+use anthill_graph::{Convention, NodeId};
 use anthill_heap::{ClassId, ObjectId, Root, RootKind, RootOrigin, Strength};
 use anthill_session::{
-    Analysis, Branch, BranchClass, MergedPaths, PATH_ENDS, PathStep, RootsByObject, Session,
-    check_group, frame_name,
+    Branch, BranchClass, MergedPaths, PATH_ENDS, PathStep, RootsByObject, Session, check_group,
+    frame_name,
 };
 use clap::Args;
 use serde::Serialize;
@@ -46,6 +46,9 @@ pub struct Arguments {
     /// The objects of this group instead; docs/groups.md has the language
     #[arg(long, value_name = "GROUP", conflicts_with = "target")]
     pub group: Option<String>,
+    /// Show each data structure as one step, without its internals: a map, not its table and nodes
+    #[arg(long)]
+    pub collapse: bool,
     /// How many paths to an object, how many branches at each step to a class; 0 for all
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = limit, allow_negative_numbers = true)]
     pub limit: usize,
@@ -68,7 +71,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     let target = arguments.target.as_deref().unwrap_or_default();
     if address(target).is_some() {
         let object = object_at(&source.session, target)?;
-        let paths = ObjectPaths::new(source, object, super::or_all(arguments.limit))?;
+        let paths = ObjectPaths::new(source, object, arguments)?;
         let mut out = source.out();
         if arguments.source.json {
             json::print(&mut out, source, "paths", &paths)
@@ -81,7 +84,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
             Some(group) => Targets::of_group(source, group)?,
             None => Targets::of_class(source, target)?,
         };
-        let merged = source.session.merged_paths(&targets.nodes)?;
+        let merged = merged(source, &targets, arguments.collapse)?;
         let shown = Shown {
             limit: super::or_all(arguments.limit),
             least: arguments.least,
@@ -96,6 +99,15 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
             Ok(out.flush()?)
         }
     }
+}
+
+/// The merged paths to some objects, with structures as they are or as one step each.
+pub fn merged(source: &Source, targets: &Targets, collapse: bool) -> Result<MergedPaths, Failure> {
+    let session = &source.session;
+    Ok(match collapse {
+        true => session.collapsed_paths(&targets.nodes)?,
+        false => session.merged_paths(&targets.nodes)?,
+    })
 }
 
 /// Which objects paths are to lead to.
@@ -208,7 +220,8 @@ impl RootName {
 }
 
 impl ObjectPaths {
-    fn new(source: &Source, object: ObjectId, limit: usize) -> Result<Self, Failure> {
+    fn new(source: &Source, object: ObjectId, arguments: &Arguments) -> Result<Self, Failure> {
+        let limit = super::or_all(arguments.limit);
         let session = &source.session;
         let analysis = session.analysis()?;
         let name = ObjectName::new(session, analysis, object);
@@ -231,14 +244,22 @@ impl ObjectPaths {
                 .iter()
                 .map(|path| {
                     let of_root = roots.of(path[0]).iter();
-                    ObjectPath {
+                    let (steps, skipped) = match arguments.collapse {
+                        true => session.collapsed_steps(&graph, path)?,
+                        false => session.path_steps(&graph, path),
+                    };
+                    let step = |step: PathStep| Step {
+                        via: step.via,
+                        object: ObjectName::new(session, analysis, step.node),
+                    };
+                    Ok(ObjectPath {
                         roots: of_root.map(|root| RootName::new(source, root)).collect(),
                         length: path.len(),
-                        skipped: path.len().saturating_sub(2 * PATH_ENDS),
-                        steps: steps(source, analysis, &graph, path),
-                    }
+                        skipped,
+                        steps: steps.into_iter().map(step).collect(),
+                    })
                 })
-                .collect(),
+                .collect::<Result<_, Failure>>()?,
         })
     }
 
@@ -274,17 +295,6 @@ impl ObjectPaths {
         }
         Ok(())
     }
-}
-
-/// The objects of a path with how each is held, without the middle of a very long one.
-fn steps(source: &Source, analysis: &Analysis, graph: &Graph, path: &[NodeId]) -> Vec<Step> {
-    let session = &source.session;
-    let (steps, _) = session.path_steps(graph, path);
-    let step = |step: PathStep| Step {
-        via: step.via,
-        object: ObjectName::new(session, analysis, step.node),
-    };
-    steps.into_iter().map(step).collect()
 }
 
 /// The merged paths to some objects, as they are shown.

@@ -2,7 +2,7 @@
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "summary",
     "histogram",
     "classify",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 22] = [
     "object",
     "objects",
     "strings",
+    "structures",
     "threads",
     "waste",
     "record",

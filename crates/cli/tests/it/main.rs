@@ -12,5 +12,6 @@ mod multi_cache;
 mod program;
 mod report;
 mod shapes;
+mod structures;
 mod tomcat;
 mod waste;

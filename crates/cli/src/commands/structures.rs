@@ -1,0 +1,397 @@
+//! `anthill structures`: the lists, maps and other data structures of a heap.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anthill_classify::Pattern;
+use anthill_session::StructurePlace;
+use anthill_structures::Instance;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use crate::failure::{Failure, say};
+use crate::names::ObjectName;
+use crate::output::table::{Align, Table};
+use crate::output::units::{bytes, count, counted, share};
+use crate::output::{Out, csv, json};
+use crate::source::{Source, SourceArguments, limit};
+
+/// Find data structures: the largest, the most wasteful, the most deeply nested
+///
+/// A structure is a head, e.g. a HashMap, with its internals, e.g. a table and nodes. Shown are what it
+/// retains, how many elements it has, how much of its room they fill, the bytes of head and internals, how
+/// many structures are in each other from there on, and how it is held. Structures that are parts of others,
+/// like the map in a set, are left out unless --parts is given.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  anthill structures app.hprof
+      Which collections are large, wasteful, nested?
+  anthill structures app.hprof --sort elements --limit 10
+      The ten with most elements
+  anthill structures app.hprof --type '*ConcurrentHashMap' --csv > maps.csv
+      All maps of one type, for a spreadsheet
+  anthill structures app.hprof --structures cache.structures
+      With structures of your own; docs/structures.md has the language")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub source: SourceArguments,
+    /// What comes first [default: a short list of each of retained, waste and depth]
+    #[arg(long, value_enum)]
+    pub sort: Option<Sort>,
+    /// Only structures of this type; `*` stands for any characters
+    #[arg(long = "type", value_name = "GLOB")]
+    pub of_type: Option<String>,
+    /// Also those that are parts of others
+    #[arg(long)]
+    pub parts: bool,
+    /// How many rows; 0 for all [default: 30, or 10 of each list; all with --json and --csv]
+    #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
+    pub limit: Option<usize>,
+    /// Print CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Sort {
+    /// What would be freed with it
+    Retained,
+    Elements,
+    /// Bytes of head and internals
+    Bytes,
+    /// Bytes that hold nothing
+    Waste,
+    /// How many structures are in each other
+    Depth,
+}
+
+/// Rows of each list if there are several.
+const SHORT: usize = 10;
+
+pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
+    for warning in source.session.structure_warnings() {
+        say(&format!(
+            "warning: {}",
+            warning.mistake.show(&warning.origin, &warning.text)
+        ));
+    }
+    let found = Found::new(arguments, source)?;
+    let for_program = arguments.source.json || arguments.csv;
+    if for_program {
+        let sort = arguments.sort.unwrap_or(Sort::Retained);
+        let limit = super::row_limit(arguments.limit, true);
+        let rows = found.rows(sort, limit)?;
+        let mut out = source.out();
+        if arguments.csv {
+            return print_csv(&rows, &mut out);
+        }
+        return json::print(&mut out, source, "structures", found.json(rows));
+    }
+    found.text(arguments)
+}
+
+struct Found<'a> {
+    source: &'a Source,
+    /// Those that are asked for.
+    instances: Vec<Instance>,
+    reachable: u64,
+}
+
+#[derive(Serialize)]
+struct Json {
+    totals: Type,
+    types: Vec<Type>,
+    structures: Vec<Row>,
+}
+
+/// What structures of one type have together.
+#[derive(Clone, Default, Serialize)]
+struct Type {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name: String,
+    structures: u64,
+    empty: u64,
+    elements: u64,
+    bytes: u64,
+    wasted: u64,
+}
+
+#[derive(Serialize)]
+struct Row {
+    /// The name of the definition.
+    #[serde(rename = "type")]
+    of_type: String,
+    #[serde(flatten)]
+    head: ObjectName,
+    elements: Option<u64>,
+    capacity: Option<u64>,
+    /// Elements of the capacity, in percent.
+    fill: Option<f64>,
+    internals: u64,
+    bytes: u64,
+    /// Null if more than 100 rows are shown.
+    deep: Option<u64>,
+    wasted: u64,
+    /// Empty, sparse or degenerate.
+    health: &'static str,
+    depth: u32,
+    place: &'static str,
+    /// Whether not all that it shares with others was counted.
+    at_least: bool,
+    held_by: String,
+    allocated_at: Option<String>,
+}
+
+impl<'a> Found<'a> {
+    fn new(arguments: &Arguments, source: &'a Source) -> Result<Self, Failure> {
+        let session = &source.session;
+        let all = &session.structures()?.instances;
+        let pattern = arguments.of_type.as_deref().map(Pattern::class);
+        let class = |one: &Instance| session.state().class(one.head).name.as_str();
+        let of_type = |one: &&Instance| {
+            pattern.as_ref().is_none_or(|pattern| {
+                pattern.matches(session.structure_type(one)) || pattern.matches(class(one))
+            })
+        };
+        let fitting: Vec<&Instance> = all.iter().filter(of_type).collect();
+        if let Some(pattern) = pattern.as_ref().filter(|_| fitting.is_empty()) {
+            let names = all.iter().map(|one| session.structure_type(one));
+            return Err(Failure::NothingFound(pattern.no_match("structure", names)));
+        }
+        Ok(Found {
+            source,
+            instances: fitting
+                .into_iter()
+                .filter(|one| arguments.parts || !one.is_part)
+                .copied()
+                .collect(),
+            reachable: session.analysis()?.total().retained,
+        })
+    }
+
+    fn types(&self) -> (Type, Vec<Type>) {
+        let mut types: BTreeMap<&str, Type> = BTreeMap::new();
+        let mut totals = Type::default();
+        for one in &self.instances {
+            let name = self.source.session.structure_type(one);
+            let of_type = types.entry(name).or_default();
+            of_type.name = name.to_owned();
+            for sum in [of_type, &mut totals] {
+                sum.structures += 1;
+                sum.empty += u64::from(one.is_empty());
+                sum.elements += one.elements.unwrap_or(0);
+                sum.bytes += one.bytes;
+                sum.wasted += one.waste();
+            }
+        }
+        let mut types: Vec<Type> = types.into_values().collect();
+        types.sort_by_key(|of_type| Reverse(of_type.bytes));
+        (totals, types)
+    }
+
+    /// The first structures in an order, those with nothing of what is asked for left out.
+    fn rows(&self, sort: Sort, limit: usize) -> Result<Vec<Row>, Failure> {
+        let session = &self.source.session;
+        let analysis = session.analysis()?;
+        let retained = |one: &Instance| analysis.dominators.retained(one.head);
+        let key = |one: &Instance| match sort {
+            Sort::Retained => retained(one),
+            Sort::Elements => one.elements.unwrap_or(0),
+            Sort::Bytes => one.bytes,
+            Sort::Waste => one.waste(),
+            Sort::Depth => one.depth.into(),
+        };
+        let mut chosen: Vec<&Instance> = self.instances.iter().collect();
+        chosen.sort_by_key(|one| (Reverse(key(one)), Reverse(retained(one)), one.head));
+        chosen.truncate(limit);
+        let heads: Vec<u32> = chosen.iter().map(|one| one.head).collect();
+        let places = session.structure_places(&heads)?;
+        let row = |(one, place): (&Instance, StructurePlace)| Row {
+            of_type: session.structure_type(one).to_owned(),
+            head: ObjectName::new(session, analysis, one.head),
+            elements: one.elements,
+            capacity: one.capacity,
+            fill: one.fill().map(|fill| fill * 100.0),
+            internals: one.internals,
+            bytes: one.bytes,
+            deep: place.deep,
+            wasted: one.waste(),
+            health: health(one),
+            depth: one.depth,
+            place: one.place().name(),
+            at_least: one.at_least,
+            held_by: place.held_by,
+            allocated_at: place.allocated_at,
+        };
+        Ok(chosen.into_iter().zip(places).map(row).collect())
+    }
+
+    fn json(&self, structures: Vec<Row>) -> Json {
+        let (totals, types) = self.types();
+        Json {
+            totals,
+            types,
+            structures,
+        }
+    }
+
+    fn text(&self, arguments: &Arguments) -> Result<(), Failure> {
+        let limit = |otherwise| arguments.limit.map_or(otherwise, super::or_all);
+        let lists = match arguments.sort {
+            Some(sort) => vec![(sort, self.rows(sort, limit(super::DEFAULT_ROWS))?)],
+            None => [Sort::Retained, Sort::Waste, Sort::Depth]
+                .into_iter()
+                .map(|sort| Ok((sort, self.rows(sort, limit(SHORT))?)))
+                .collect::<Result<_, Failure>>()?,
+        };
+        let mut out = self.source.out();
+        let several = lists.len() > 1;
+        if several {
+            self.print_types(&mut out)?;
+        }
+        for (sort, rows) in &lists {
+            if several {
+                out.blank()?;
+            }
+            out.heading(title(*sort))?;
+            self.print_rows(rows, &mut out)?;
+        }
+        Ok(out.flush()?)
+    }
+
+    fn print_types(&self, out: &mut Out) -> Result<(), Failure> {
+        let (totals, types) = self.types();
+        out.heading(&format!(
+            "{} of {}: {} elements, {} for heads and internals, {} of it hold nothing",
+            counted(totals.structures, "data structure", "data structures"),
+            counted(types.len() as u64, "type", "types"),
+            count(totals.elements),
+            bytes(totals.bytes),
+            bytes(totals.wasted),
+        ))?;
+        let mut table = Table::new([
+            ("structures", Align::Right),
+            ("empty", Align::Right),
+            ("elements", Align::Right),
+            ("bytes", Align::Right),
+            ("wasted", Align::Right),
+            ("type", Align::Left),
+        ]);
+        for of_type in types.iter().take(SHORT) {
+            table.row([
+                count(of_type.structures),
+                count(of_type.empty),
+                count(of_type.elements),
+                bytes(of_type.bytes),
+                bytes(of_type.wasted),
+                of_type.name.clone(),
+            ]);
+        }
+        Ok(table.print(out)?)
+    }
+
+    fn print_rows(&self, rows: &[Row], out: &mut Out) -> Result<(), Failure> {
+        let mut table = Table::new([
+            ("retained", Align::Right),
+            ("share", Align::Right),
+            ("elements", Align::Right),
+            ("fill", Align::Right),
+            ("bytes", Align::Right),
+            ("wasted", Align::Right),
+            ("depth", Align::Right),
+            ("structure", Align::Left),
+            ("held by", Align::Left),
+        ]);
+        for row in rows {
+            let least = if row.at_least { "≥ " } else { "" };
+            let elements = row.elements.map_or("?".to_owned(), count);
+            let structure = match row.health {
+                "" => row.head.label.clone(),
+                health => format!("{} ({health})", row.head.label),
+            };
+            let held_by = match &row.allocated_at {
+                Some(place) => format!("{}, allocated at {place}", row.held_by),
+                None => row.held_by.clone(),
+            };
+            table.row([
+                bytes(row.head.retained),
+                share(row.head.retained, self.reachable),
+                format!("{least}{elements}"),
+                row.fill.map_or(String::new(), |fill| format!("{fill:.0}%")),
+                bytes(row.bytes),
+                bytes(row.wasted),
+                row.depth.to_string(),
+                structure,
+                held_by,
+            ]);
+        }
+        Ok(table.print(out)?)
+    }
+}
+
+fn title(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Retained => "Those that retain most",
+        Sort::Elements => "Those with most elements",
+        Sort::Bytes => "Those with most bytes for head and internals",
+        Sort::Waste => "Those with most bytes that hold nothing",
+        Sort::Depth => "Those with most structures in each other",
+    }
+}
+
+/// What is wrong with a structure, in a word.
+fn health(one: &Instance) -> &'static str {
+    if one.is_empty() {
+        "empty"
+    } else if one.is_degenerate() {
+        "degenerate"
+    } else if one.is_sparse() {
+        "sparse"
+    } else {
+        ""
+    }
+}
+
+fn print_csv(rows: &[Row], out: &mut Out) -> Result<(), Failure> {
+    let columns = [
+        "type",
+        "address",
+        "class",
+        "retained",
+        "elements",
+        "capacity",
+        "internals",
+        "bytes",
+        "deep",
+        "wasted",
+        "health",
+        "depth",
+        "place",
+        "held_by",
+    ];
+    csv::line(out, &columns)?;
+    for row in rows {
+        let number =
+            |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+        let cells = [
+            row.of_type.clone(),
+            row.head.address.clone(),
+            row.head.class.clone(),
+            row.head.retained.to_string(),
+            number(row.elements),
+            number(row.capacity),
+            row.internals.to_string(),
+            row.bytes.to_string(),
+            number(row.deep),
+            row.wasted.to_string(),
+            row.health.to_owned(),
+            row.depth.to_string(),
+            row.place.to_owned(),
+            row.held_by.clone(),
+        ];
+        csv::line(out, &cells.each_ref().map(String::as_str))?;
+    }
+    Ok(out.flush()?)
+}

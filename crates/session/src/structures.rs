@@ -1,0 +1,102 @@
+//! The data structures of a session's heap, found once.
+
+use anthill_classify::{Members, Step};
+use anthill_graph::{Paths, transitive_closure};
+use anthill_heap::ObjectId;
+use anthill_structures::{Instance, Model, Structures, Warning};
+
+use crate::labels::frame_name;
+use crate::{Error, RootsByObject, Session};
+
+/// What a person wants to know of one structure besides what it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StructurePlace {
+    /// How it is held: `static field Registry.all → [3]`.
+    pub held_by: String,
+    /// Bytes of all that it reaches; not of more than [`MOST_DEEP`] structures, since each takes a walk.
+    pub deep: Option<u64>,
+    /// Where its head was allocated, if the source says so.
+    pub allocated_at: Option<String>,
+}
+
+/// Of so many structures at once the deep size is told.
+pub const MOST_DEEP: usize = 100;
+
+impl Session {
+    /// The definitions of structures, linked to this heap.
+    pub fn structure_model(&self) -> Model<'_> {
+        Model::new(self.state(), Some(self.records()), &self.definitions)
+    }
+
+    /// All structures with reachable heads.
+    pub fn structures(&self) -> Result<&Structures, Error> {
+        if let Some(structures) = self.structures.get() {
+            return Ok(structures);
+        }
+        let dominators = &self.analysis()?.dominators;
+        self.records().open()?;
+        let reachable = |object| dominators.is_reachable(object);
+        let found = Structures::detect(
+            &self.structure_model(),
+            self.sizes(),
+            reachable,
+            self.progress(),
+        )?;
+        Ok(self.structures.get_or_init(|| found))
+    }
+
+    /// What belongs to which structure, if one of the steps asks that.
+    pub(crate) fn members_for(&self, steps: &[Step]) -> Result<Option<&Members>, Error> {
+        if !steps.iter().any(Step::needs_members) {
+            return Ok(None);
+        }
+        if self.members.get().is_none() {
+            let structures = self.structures()?;
+            let found = structures.members(&self.structure_model(), self.progress())?;
+            let _ = self.members.set(found);
+        }
+        Ok(self.members.get())
+    }
+
+    /// The name of a structure's definition.
+    pub fn structure_type(&self, instance: &Instance) -> &str {
+        let definition = &self.definitions.all()[instance.definition as usize];
+        &definition.definition.name
+    }
+
+    /// Types in the user's own definitions that this heap does not have.
+    pub fn structure_warnings(&self) -> Vec<Warning> {
+        self.structure_model().warnings()
+    }
+
+    /// Where some structures are held, and what they reach.
+    pub fn structure_places(&self, heads: &[ObjectId]) -> Result<Vec<StructurePlace>, Error> {
+        let graph = self.graph();
+        let paths = Paths::search(&graph, heads, self.progress())?;
+        let roots = RootsByObject::new(self);
+        let mut places = Vec::with_capacity(heads.len());
+        for &head in heads {
+            self.progress().check()?;
+            let path = paths.to(head);
+            places.push(StructurePlace {
+                held_by: path.map_or(String::new(), |path| self.way(&graph, &roots, &path).short),
+                deep: (heads.len() <= MOST_DEEP)
+                    .then(|| graph.totals(&transitive_closure(&graph, &[head])).bytes),
+                allocated_at: self.allocated_at(head),
+            });
+        }
+        Ok(places)
+    }
+
+    fn allocated_at(&self, object: ObjectId) -> Option<String> {
+        let tables = &self.state().tables;
+        let found = tables
+            .allocations
+            .binary_search_by_key(&object, |one| one.0);
+        let trace = tables
+            .traces
+            .get(tables.allocations[found.ok()?].1 as usize)?;
+        let frame = tables.frames.get(*trace.frames.first()? as usize)?;
+        Some(frame_name(frame))
+    }
+}
