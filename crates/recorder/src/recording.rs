@@ -320,7 +320,6 @@ impl Recording {
                 } else {
                     0
                 },
-                threads: 0,
             }),
         };
         self.pending = Some(Pending {

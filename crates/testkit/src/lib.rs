@@ -4,6 +4,7 @@
 //! For tests only, so what cannot be done panics with the reason. Knows nothing about Anthill's own
 //! crates: what it returns is the outside truth they are compared with.
 
+mod agent;
 pub mod histogram;
 mod javac;
 mod jdk;
@@ -15,6 +16,7 @@ mod unpack;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+pub use agent::agent;
 pub use histogram::{Histogram, Total};
 pub use jdk::Jdk;
 pub use sample::{DumpOptions, Sample};

@@ -120,9 +120,51 @@ impl Sample {
     /// # Panics
     /// When it is not ready in time; programs without commands never are.
     pub fn send(&mut self, command: &str) {
+        self.tell(command);
+        self.wait_until_ready();
+    }
+
+    /// Sends a command without waiting for anything.
+    ///
+    /// # Panics
+    /// When the program is gone.
+    pub fn tell(&mut self, command: &str) {
         writeln!(self.stdin, "{command}")
             .unwrap_or_else(|e| panic!("cannot write to {}: {e}", self.name));
+    }
+
+    /// Waits until the program is ready after [`Sample::tell`].
+    ///
+    /// # Panics
+    /// When it is not ready in time.
+    pub fn wait(&mut self) {
         self.wait_until_ready();
+    }
+
+    /// Waits until the program ended by itself and returns its exit code and what it printed
+    /// besides truths.
+    ///
+    /// # Panics
+    /// When it does not end in time or is ended by a signal.
+    pub fn ended(mut self) -> (i32, String) {
+        let deadline = Instant::now() + READY_TIMEOUT;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.printed.recv_timeout(left) {
+                Ok(Printed::Out(line) | Printed::Err(line)) => self.log += &(line + "\n"),
+                Err(RecvTimeoutError::Timeout) => self.fail("does not end"),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        match self.process.wait().ok().and_then(|status| status.code()) {
+            Some(code) => (code, std::mem::take(&mut self.log)),
+            None => self.fail("was ended by a signal"),
+        }
+    }
+
+    /// What it printed so far besides truths.
+    pub fn log(&self) -> &str {
+        &self.log
     }
 
     /// The JVM's own class histogram, after a full GC.

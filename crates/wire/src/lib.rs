@@ -24,5 +24,14 @@ pub use fields::{FieldPlace, field_places};
 pub use frame::{Frames, MAX_FRAME};
 pub use message::*;
 
+/// What loading the agent into a running JVM returns; the JVM passes it on.
+pub mod attach_result {
+    pub const RECORDING: i32 = 0;
+    /// Another recorder is connected already.
+    pub const BUSY: i32 = 1;
+    /// The reason is on the program's standard error.
+    pub const FAILED: i32 = 2;
+}
+
 /// Grows whenever a message changes; both sides refuse to talk to another version.
 pub const PROTOCOL: u32 = 1;

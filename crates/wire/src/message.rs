@@ -76,7 +76,7 @@ structs! {
         /// Two clocks at the same moment: the wall clock (nanoseconds since 1970) and the monotonic one.
         pub wall_ns: u64,
         pub now_ns: u64,
-        /// When the JVM started, on the wall clock, to the millisecond; 0 if not known.
+        /// When the process started, on the wall clock, to a hundredth of a second; 0 if not known.
         pub jvm_start_wall_ns: u64,
         pub cores: u32,
         /// Bytes; 0 if not known.
@@ -143,7 +143,7 @@ structs! {
         /// `Thread.getId()`; 0 if not known.
         pub java_id: u64,
         pub name: String,
-        /// Whether it was running already when the agent came.
+        /// Whether it was running already when the agent came. Of a virtual thread only that it allocated is known.
         pub earlier: bool,
     }
 
@@ -243,8 +243,6 @@ structs! {
         pub find_heads: bool,
         /// Objects that may be followed at the same time; 0 leaves the identities out.
         pub limit: u32,
-        /// Threads of the JVM that may write, where it can use several; 0 leaves it to the JVM.
-        pub threads: u32,
     }
 
     pub struct TakeWalk {

@@ -181,7 +181,6 @@ fn to_agent(r: &mut Random) -> ToAgent {
             collect: r.flag(),
             find_heads: r.flag(),
             limit: r.number() as u32,
-            threads: r.number() as u32,
         }),
         1 => ToAgent::TakeWalk(TakeWalk {
             order: r.number() as u32,

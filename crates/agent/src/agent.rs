@@ -1,0 +1,319 @@
+//! The agent's own thread in the JVM: says hello, then carries out one order after the other until the recorder is gone
+//! or says stop, and then takes everything away that the agent brought.
+
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anthill_wire::{
+    Follow, FromAgent, Gc, Goodbye, GoodbyeReason, SetSampling, StateDone, TakeWalk, ToAgent,
+};
+
+use crate::clock;
+use crate::dump::{Dumper, Management, Stopwatch};
+use crate::events::{self, RECORDED};
+use crate::follow::{Reading, handles_hold_addresses, tagging};
+use crate::hello::hello;
+use crate::jni::{Argument, Handle, Jni, Vm};
+use crate::jvmti::{self, Jvmti, event};
+use crate::session::{Session, Work, locked};
+use crate::walk::Walker;
+
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// Starts the recording: the agent's thread in the JVM and the events.
+pub fn start(session: &Arc<Session>, vm: Vm, jni: Jni) -> Result<(), String> {
+    let thread = jni.in_frame(|| {
+        let class = jni.find_class(c"java/lang/Thread")?;
+        *locked(&session.thread_id) = jni.field(class, c"tid", c"J").ok();
+        let constructor = jni.method(class, c"<init>", c"(Ljava/lang/String;)V")?;
+        let name = jni.new_string("anthill agent")?;
+        let thread = jni.new_object(class, constructor, &[Argument::object(name)])?;
+        Ok(jni.new_global(thread))
+    })?;
+    session
+        .connect()
+        .map_err(|e| format!("no threads for the connection: {e}"))?;
+    enable_events(session);
+    let argument = Box::into_raw(Box::new(Start {
+        session: Arc::clone(session),
+        vm,
+    }));
+    let started = session
+        .jvmti
+        .run_agent_thread(thread, run, argument.cast::<c_void>());
+    jni.delete_global(thread);
+    started.map_err(|code| {
+        // SAFETY: the thread was not started, so the box is still ours.
+        drop(unsafe { Box::from_raw(argument) });
+        format!("no agent thread: {}", jvmti::meaning(code))
+    })
+}
+
+struct Start {
+    session: Arc<Session>,
+    vm: Vm,
+}
+
+fn enable_events(session: &Session) {
+    let sampling = session.sampling.load(Ordering::Relaxed);
+    if sampling > 0 {
+        set_interval(session, sampling);
+    }
+    for (number, what) in RECORDED {
+        if number == event::SAMPLED_ALLOCATION && sampling == 0 {
+            continue;
+        }
+        if let Err(code) = session.jvmti.enable(number, true) {
+            let sentence = format!("{what}: {}", jvmti::meaning(code));
+            locked(&session.missing).push(sentence);
+        }
+    }
+}
+
+/// The JVM takes every object at interval 0, we at 1; without samples the event is off. A thread keeps to the former
+/// interval until its next sample.
+fn set_interval(session: &Session, bytes: u32) {
+    let interval = match bytes {
+        1 => 0,
+        bytes => i32::try_from(bytes).unwrap_or(i32::MAX),
+    };
+    // Without the capability there are no samples whatever the interval, which is said once.
+    let _ = session.jvmti.set_sampling_interval(interval);
+}
+
+extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
+    // SAFETY: `start` gave this box to exactly one thread.
+    let start = unsafe { Box::from_raw(argument.cast::<Start>()) };
+    events::leave_out_this_thread();
+    let session = &start.session;
+    let recorded = catch_unwind(AssertUnwindSafe(|| record(session, start.vm, jni)));
+    if recorded.is_err() {
+        // Without its thread nothing can be cleaned up but the connection.
+        session.disconnect();
+        session.uninstall();
+    }
+}
+
+fn record(session: &Session, vm: Vm, jni: Jni) {
+    let management = Management::new(jni);
+    let mut hello = hello(session, jni, &management);
+    let reading = reading(session, jni, &hello.collector);
+    if let Err(why) = &reading {
+        let sentence = format!("identities of objects in dumps: {why}");
+        hello.missing.push(sentence);
+    }
+    session.outbox.open(&FromAgent::Hello(hello));
+    for thread in session.jvmti.all_threads() {
+        events::thread_number(session, jni, thread, true);
+        jni.delete_local(thread);
+    }
+
+    let mut agent = Agent {
+        session,
+        vm,
+        jni,
+        dumper: Dumper {
+            management,
+            reading,
+        },
+        walker: Walker::default(),
+    };
+    while agent.work(session.next_work()) {
+        let cpu = clock::thread_cpu();
+        session.spent.agent_cpu_ns.store(cpu, Ordering::Relaxed);
+    }
+    agent.end();
+}
+
+fn reading(session: &Session, jni: Jni, collector: &str) -> Result<Reading, String> {
+    let reading = Reading::of(collector)
+        .ok_or_else(|| format!("the collector {collector:?} is not known"))?;
+    if reading != Reading::Direct {
+        return Ok(reading);
+    }
+    let threads = session.jvmti.all_threads();
+    let holds = threads
+        .first()
+        .is_some_and(|&thread| handles_hold_addresses(jni, thread));
+    for thread in threads {
+        jni.delete_local(thread);
+    }
+    match holds {
+        true => Ok(reading),
+        false => Err("weak handles of this JVM do not hold addresses".to_owned()),
+    }
+}
+
+struct Agent<'a> {
+    session: &'a Session,
+    vm: Vm,
+    jni: Jni,
+    dumper: Dumper,
+    walker: Walker,
+}
+
+impl Agent<'_> {
+    /// Whether there is more to do.
+    fn work(&mut self, work: Work) -> bool {
+        let session = self.session;
+        match work {
+            Work::Disconnected | Work::Order(ToAgent::Stop(_)) => return false,
+            Work::Gc(gc) => session.outbox.gc(self.with_sizes(gc)),
+            Work::Order(ToAgent::TakeDump(order)) => {
+                let done = self.dumper.take(session, self.vm, self.jni, &order);
+                self.report(done);
+            }
+            Work::Order(ToAgent::TakeWalk(order)) => {
+                let done = self.walk(&order);
+                self.report(done);
+            }
+            Work::Order(ToAgent::Collect(order)) => {
+                let done = self.collect(order);
+                self.report(done);
+            }
+            Work::Order(ToAgent::SetSampling(sampling)) => self.set_sampling(&sampling),
+            Work::Order(ToAgent::HeadClasses(heads)) => {
+                locked(&session.followed).set_heads(self.jni, heads);
+            }
+            Work::Order(ToAgent::Flush(number)) => {
+                session.outbox.say_now(&FromAgent::Flushed(number));
+            }
+        }
+        true
+    }
+
+    fn report(&self, done: StateDone) {
+        let cpu = clock::thread_cpu();
+        let spent = &self.session.spent;
+        spent.agent_cpu_ns.store(cpu, Ordering::Relaxed);
+        let followed = locked(&self.session.followed).count() as u64;
+        spent.followed.store(followed, Ordering::Relaxed);
+        self.session.outbox.say(&self.session.cost());
+        self.session.outbox.say_now(&FromAgent::StateDone(done));
+    }
+
+    fn collect(&self, order: u32) -> StateDone {
+        let stopwatch = Stopwatch::start(self.session);
+        let collected = self.session.jvmti.force_gc();
+        let mut done = stopwatch.done(self.session, order);
+        done.failure = collected.err().map(jvmti::meaning);
+        done
+    }
+
+    fn walk(&mut self, order: &TakeWalk) -> StateDone {
+        match self.session.walk_tags(self.vm) {
+            Ok(tags) => self.walker.take(self.session, tags, self.jni, order),
+            Err(why) => {
+                let mut done = Stopwatch::start(self.session).done(self.session, order.order);
+                done.failure = Some(why);
+                done
+            }
+        }
+    }
+
+    fn set_sampling(&self, sampling: &SetSampling) {
+        let session = self.session;
+        if sampling.follow == Follow::Tag {
+            // Without tags samples have no ids, which is said when a walk is asked for.
+            let _ = session.walk_tags(self.vm);
+        }
+        session.set_follow(sampling.follow);
+        session.sampling.store(sampling.bytes, Ordering::Relaxed);
+        if sampling.bytes > 0 {
+            set_interval(session, sampling.bytes);
+        }
+        // Without the capability it was said in the hello.
+        let _ = session
+            .jvmti
+            .enable(event::SAMPLED_ALLOCATION, sampling.bytes > 0);
+    }
+
+    /// Heap sizes from `java.lang.Runtime`, where there are no counters.
+    fn with_sizes(&self, mut gc: Gc) -> Gc {
+        let jni = self.jni;
+        let sizes = jni.in_frame(|| {
+            let class = jni.find_class(c"java/lang/Runtime")?;
+            let get = jni.static_method(class, c"getRuntime", c"()Ljava/lang/Runtime;")?;
+            let runtime = jni.call_static_object(class, get, &[])?;
+            let size = |name| jni.call_long(runtime, jni.method(class, name, c"()J")?, &[]);
+            Ok((size(c"totalMemory")?, size(c"freeMemory")?))
+        });
+        if let Ok((total, free)) = sizes {
+            gc.committed = total as u64;
+            gc.used_after = total.saturating_sub(free) as u64;
+        }
+        gc
+    }
+
+    /// Takes away everything the agent brought.
+    fn end(self) {
+        let session = self.session;
+        for (event, _) in RECORDED {
+            let _ = session.jvmti.enable(event, false);
+        }
+        locked(&session.followed).close(self.jni);
+        let tags = locked(&session.tags).take();
+        if let Some(tags) = tags {
+            tags.dispose();
+        }
+        if let Ok(management) = self.dumper.management {
+            management.close(self.jni);
+        }
+        session.outbox.say(&session.cost());
+        session.outbox.say(&FromAgent::Goodbye(Goodbye {
+            time_ns: clock::now(),
+            reason: GoodbyeReason::Stopped,
+        }));
+        session.outbox.close(GOODBYE);
+        session.disconnect();
+        session.uninstall();
+        session.jvmti.dispose();
+    }
+}
+
+impl Session {
+    /// The environment of the walks' tags, made when it is first wanted.
+    fn walk_tags(&self, vm: Vm) -> Result<Jvmti, String> {
+        let mut tags = locked(&self.tags);
+        match *tags {
+            Some(tags) => Ok(tags),
+            None => {
+                let made = tagging(vm)?;
+                *tags = Some(made);
+                Ok(made)
+            }
+        }
+    }
+
+    /// Reports a class under an id it already has.
+    pub fn report_class(&self, class: Handle, id: u64) {
+        let signature = self.jvmti.class_signature(class).unwrap_or_default();
+        self.outbox
+            .say(&FromAgent::Class(anthill_wire::Class { id, signature }));
+        let _ = self.jvmti.set_tag(class, id);
+    }
+
+    /// How long all threads stood still since the JVM started, in nanoseconds.
+    pub fn stopped_ns(&self) -> Option<u64> {
+        let ticks = self.counter("sun.rt.safepointTime")?.get();
+        let frequency = self.counter("sun.os.hrt.frequency")?.get();
+        let ns = u128::from(ticks) * 1_000_000_000 / u128::from(frequency.max(1));
+        u64::try_from(ns).ok()
+    }
+
+    /// Classes that were ever loaded.
+    pub fn classes_loaded(&self) -> Option<u64> {
+        let counted = |name| Some(self.counter(name)?.get());
+        Some(counted("java.cls.loadedClasses")? + counted("java.cls.sharedLoadedClasses")?)
+    }
+
+    /// Puts the followed objects back, with those that were added meanwhile.
+    pub fn put_back(&self, followed: crate::follow::Followed) {
+        let mut current = locked(&self.followed);
+        let added = std::mem::replace(&mut *current, followed);
+        current.join(added);
+    }
+}

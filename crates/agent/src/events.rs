@@ -1,0 +1,204 @@
+//! The JVM's events. They arrive on the program's threads and on the JVM's own: each only copies a few words into the
+//! outbox. None may panic into the JVM.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anthill_wire::{Follow, FromAgent, Goodbye, GoodbyeReason, Sample, ThreadEnd};
+
+use crate::clock;
+use crate::jni::{Handle, Jni};
+use crate::jvmti::{EventCallbacks, FrameInfo, Jvmti, event};
+use crate::session::{Session, Work, current, locked};
+
+/// How long the end of the JVM may wait for the recorder to take the last messages.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Events that are on while recording; each may be missing.
+pub const RECORDED: [(i32, &str); 5] = [
+    (event::GC_START, "starts of garbage collections"),
+    (event::GC_FINISH, "garbage collections"),
+    (event::THREAD_START, "starts of threads"),
+    (event::THREAD_END, "ends of threads"),
+    (event::SAMPLED_ALLOCATION, "allocation samples"),
+];
+
+thread_local! {
+    /// What the agent's own thread allocates is not the program's.
+    static OWN_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// From now on events of the calling thread are left out.
+pub fn leave_out_this_thread() {
+    OWN_THREAD.set(true);
+}
+
+pub fn callbacks() -> EventCallbacks {
+    EventCallbacks {
+        vm_init: Some(crate::vm_init),
+        vm_death: Some(vm_death),
+        thread_start: Some(thread_start),
+        thread_end: Some(thread_end),
+        gc_start: Some(gc_start),
+        gc_finish: Some(gc_finish),
+        sampled_allocation: Some(sampled_allocation),
+        ..EventCallbacks::default()
+    }
+}
+
+/// Runs an event's work for the current recording and adds it to the cost.
+fn counted(work: impl FnOnce(&Session)) {
+    if OWN_THREAD.get() {
+        return;
+    }
+    let start = clock::now();
+    // A panic is a bug of ours; the program must not notice more than a missing event.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        if let Some(session) = current() {
+            work(&session);
+            session.count_event(start);
+        }
+    }));
+}
+
+extern "C" fn gc_start(_: Jvmti) {
+    counted(|session| session.pauses.begin());
+}
+
+extern "C" fn gc_finish(_: Jvmti) {
+    counted(|session| {
+        let gc = session.pauses.end();
+        match session.perf {
+            Some(_) => session.outbox.gc(gc),
+            None => session.give(Work::Gc(gc)),
+        }
+    });
+}
+
+extern "C" fn thread_start(_: Jvmti, jni: Jni, thread: Handle) {
+    counted(|session| {
+        thread_number(session, jni, thread, false);
+    });
+}
+
+extern "C" fn thread_end(jvmti: Jvmti, _: Jni, thread: Handle) {
+    counted(|session| {
+        let number = jvmti.thread_word(thread) as u32;
+        if number != 0 {
+            let time_ns = clock::now();
+            let end = ThreadEnd { number, time_ns };
+            session.outbox.event(&FromAgent::ThreadEnd(end));
+        }
+    });
+}
+
+/// The number of a thread, reported if it is new.
+pub fn thread_number(session: &Session, jni: Jni, thread: Handle, earlier: bool) -> u32 {
+    let field = *locked(&session.thread_id);
+    let (jvmti, outbox) = (session.jvmti, &session.outbox);
+    session
+        .symbols
+        .thread(jvmti, jni, outbox, thread, field, earlier)
+}
+
+extern "C" fn sampled_allocation(
+    jvmti: Jvmti,
+    jni: Jni,
+    thread: Handle,
+    object: Handle,
+    class: Handle,
+    size: i64,
+) {
+    counted(|session| {
+        let interval = session.sampling.load(Ordering::Relaxed);
+        if interval == 0 {
+            return;
+        }
+        let time_ns = clock::now();
+        let size = size as u64;
+        let outbox = &session.outbox;
+        let sample = Sample {
+            time_ns,
+            class: session.symbols.class(jvmti, outbox, class),
+            size,
+            weight: weight(size, interval),
+            // A start that was not reported came before the agent.
+            thread: thread_number(session, jni, thread, true),
+            stack: stack_number(session, jvmti, jni, thread),
+            id: follow(session, jni, object),
+        };
+        outbox.event(&FromAgent::Sample(sample));
+    });
+}
+
+fn stack_number(session: &Session, jvmti: Jvmti, jni: Jni, thread: Handle) -> u32 {
+    const USUAL: usize = 64;
+    let mut usual = [FrameInfo::EMPTY; USUAL];
+    let mut deep = Vec::new();
+    let frames = if session.stacks <= USUAL {
+        &mut usual[..session.stacks]
+    } else {
+        deep.resize(session.stacks, FrameInfo::EMPTY);
+        &mut deep[..]
+    };
+    let count = jvmti.stack(thread, frames);
+    match count {
+        0 => 0,
+        _ => session
+            .symbols
+            .stack(jvmti, jni, &session.outbox, &frames[..count]),
+    }
+}
+
+/// The id of a sampled object, if sampled objects are followed.
+fn follow(session: &Session, jni: Jni, object: Handle) -> u64 {
+    match session.follow() {
+        Follow::Nothing => 0,
+        Follow::Handle => locked(&session.followed).add_sampled(jni, &session.symbols, object),
+        Follow::Tag => {
+            let tags = *locked(&session.tags);
+            let Some(tags) = tags else { return 0 };
+            let id = session.symbols.next_id();
+            tags.set_tag(object, id).map_or(0, |()| id)
+        }
+    }
+}
+
+/// The allocated bytes a sample stands for. The JVM lets a number of bytes pass that is distributed exponentially, so an
+/// object is met with the probability 1 - e^(-size / interval).
+fn weight(size: u64, interval: u32) -> u64 {
+    if interval <= 1 {
+        return size;
+    }
+    let size = size as f64;
+    let probability = -(-size / f64::from(interval)).exp_m1();
+    (size / probability).round() as u64
+}
+
+extern "C" fn vm_death(_: Jvmti, _: Jni) {
+    let _ = catch_unwind(|| {
+        let Some(session) = current() else { return };
+        session.outbox.wait_until_open(LAST_WORDS);
+        session.outbox.say(&session.cost());
+        session.outbox.say(&FromAgent::Goodbye(Goodbye {
+            time_ns: clock::now(),
+            reason: GoodbyeReason::JvmEnds,
+        }));
+        session.outbox.close(LAST_WORDS);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::weight;
+
+    #[test]
+    fn a_sample_stands_for_the_interval_or_for_itself() {
+        assert_eq!(weight(24, 1), 24);
+        let small = weight(16, 524_288);
+        assert!((524_280..=524_300).contains(&small), "{small}");
+        assert_eq!(weight(100 << 20, 524_288), 100 << 20);
+    }
+}

@@ -1,0 +1,492 @@
+//! The functions of the JVM Tool Interface the agent calls, by their slots in the JVM's table, and the types of its
+//! callbacks. Numbers and layouts are those of the JVMTI specification; newer versions only append.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+use crate::jni::{Handle, Jni, Member, Vm};
+
+/// What a function answers; 0 is success.
+pub type Code = i32;
+
+const VERSION: i32 = 0x3001_0000;
+const VERSION_WITH_SAMPLING: i32 = 0x300b_0000;
+
+pub mod capability {
+    pub const TAG_OBJECTS: u32 = 0;
+    pub const SOURCE_FILE_NAME: u32 = 11;
+    pub const LINE_NUMBERS: u32 = 12;
+    pub const GC_EVENTS: u32 = 31;
+    pub const SAMPLED_ALLOCATIONS: u32 = 43;
+    pub const VIRTUAL_THREADS: u32 = 44;
+}
+
+pub mod event {
+    pub const VM_INIT: i32 = 50;
+    pub const VM_DEATH: i32 = 51;
+    pub const THREAD_START: i32 = 52;
+    pub const THREAD_END: i32 = 53;
+    pub const GC_START: i32 = 81;
+    pub const GC_FINISH: i32 = 82;
+    pub const SAMPLED_ALLOCATION: i32 = 86;
+}
+
+pub const FILTER_TAGGED: i32 = 0x4;
+pub const FILTER_CLASS_UNTAGGED: i32 = 0x20;
+pub const VISIT_OBJECTS: i32 = 0x100;
+pub const VISIT_ABORT: i32 = 0x8000;
+
+pub const REFERENCE_CLASS: i32 = 1;
+pub const ROOT_STACK_LOCAL: i32 = 24;
+pub const ROOT_JNI_LOCAL: i32 = 25;
+
+const STATIC_MODIFIER: i32 = 0x8;
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct FrameInfo {
+    pub method: Member,
+    pub location: i64,
+}
+
+impl FrameInfo {
+    pub const EMPTY: FrameInfo = FrameInfo {
+        method: Member(ptr::null_mut()),
+        location: 0,
+    };
+}
+
+#[repr(C)]
+struct ThreadInfo {
+    name: *mut c_char,
+    priority: i32,
+    is_daemon: u8,
+    thread_group: Handle,
+    context_class_loader: Handle,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct LineEntry {
+    start: i64,
+    line: i32,
+}
+
+/// What a heap walk says about a root on a stack; of a JNI local only the first four are there.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct StackInfo {
+    pub thread_tag: i64,
+    pub thread_id: i64,
+    pub depth: i32,
+    pub method: Member,
+    pub location: i64,
+    pub slot: i32,
+}
+
+#[repr(C)]
+pub union ReferenceInfo {
+    /// Of a field, an array element or a place in the constant pool.
+    pub index: i32,
+    pub stack: StackInfo,
+    reserved: [i64; 8],
+}
+
+pub type HeapIteration = extern "C" fn(i64, i64, *mut i64, i32, *mut c_void) -> i32;
+pub type HeapReference = extern "C" fn(
+    i32,
+    *const ReferenceInfo,
+    i64,
+    i64,
+    i64,
+    *mut i64,
+    *mut i64,
+    i32,
+    *mut c_void,
+) -> i32;
+
+#[repr(C)]
+#[derive(Default)]
+pub struct HeapCallbacks {
+    pub iteration: Option<HeapIteration>,
+    pub reference: Option<HeapReference>,
+    others: [usize; 14],
+}
+
+/// The callbacks of events, numbered from [`event::VM_INIT`].
+#[repr(C)]
+#[derive(Default)]
+pub struct EventCallbacks {
+    pub vm_init: Option<extern "C" fn(Jvmti, Jni, Handle)>,
+    pub vm_death: Option<extern "C" fn(Jvmti, Jni)>,
+    pub thread_start: Option<extern "C" fn(Jvmti, Jni, Handle)>,
+    pub thread_end: Option<extern "C" fn(Jvmti, Jni, Handle)>,
+    pub from_54_to_80: [usize; 27],
+    pub gc_start: Option<extern "C" fn(Jvmti)>,
+    pub gc_finish: Option<extern "C" fn(Jvmti)>,
+    pub from_83_to_85: [usize; 3],
+    pub sampled_allocation: Option<extern "C" fn(Jvmti, Jni, Handle, Handle, Handle, i64)>,
+}
+
+pub type AgentFunction = extern "C" fn(Jvmti, Jni, *mut c_void);
+
+pub struct FieldInfo {
+    pub name: String,
+    pub signature: String,
+    pub is_static: bool,
+}
+
+pub struct MethodInfo {
+    pub class: String,
+    pub name: String,
+    pub signature: String,
+    pub source: Option<String>,
+    pub lines: Vec<(u32, u32)>,
+}
+
+type Table = [*const c_void; 156];
+
+/// One environment: its own tags, events and capabilities.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Jvmti(*mut *const Table);
+
+// SAFETY: by its specification an environment may be used from every thread.
+unsafe impl Send for Jvmti {}
+// SAFETY: as above.
+unsafe impl Sync for Jvmti {}
+
+/// Slots are numbered from 1, as in the specification.
+macro_rules! functions {
+    ($($slot:literal $name:ident($($argument:ident: $type:ty),*);)*) => {
+        $(fn $name(self, $($argument: $type),*) -> Code {
+            type Function = unsafe extern "C" fn(Jvmti, $($type),*) -> Code;
+            // SAFETY: the slot holds a function of this type by the JVMTI specification, and the table is the JVM's.
+            unsafe {
+                let function: Function = std::mem::transmute((**self.0)[$slot - 1]);
+                function(self, $($argument),*)
+            }
+        })*
+    };
+}
+
+impl Jvmti {
+    functions! {
+        4 all_threads_raw(count: &mut i32, threads: &mut *mut Handle);
+        9 thread_info_raw(thread: Handle, info: &mut ThreadInfo);
+        12 run_agent_thread_raw(thread: Handle, function: AgentFunction, argument: *mut c_void, priority: i32);
+        47 deallocate_raw(memory: *mut c_void);
+        48 class_signature_raw(class: Handle, signature: &mut *mut c_char, generic: *mut *mut c_char);
+        50 source_file_raw(class: Handle, name: &mut *mut c_char);
+        53 class_fields_raw(class: Handle, count: &mut i32, fields: &mut *mut Member);
+        54 interfaces_raw(class: Handle, count: &mut i32, interfaces: &mut *mut Handle);
+        55 is_interface_raw(class: Handle, answer: &mut u8);
+        57 class_loader_raw(class: Handle, loader: &mut Handle);
+        60 field_name_raw(class: Handle, field: Member, name: &mut *mut c_char, signature: &mut *mut c_char, generic: *mut *mut c_char);
+        62 field_modifiers_raw(class: Handle, field: Member, modifiers: &mut i32);
+        64 method_name_raw(method: Member, name: &mut *mut c_char, signature: &mut *mut c_char, generic: *mut *mut c_char);
+        65 declaring_class_raw(method: Member, class: &mut Handle);
+        70 line_table_raw(method: Member, count: &mut i32, lines: &mut *mut LineEntry);
+        78 loaded_classes_raw(count: &mut i32, classes: &mut *mut Handle);
+        102 thread_storage_raw(thread: Handle, data: &mut *mut c_void);
+        103 set_thread_storage_raw(thread: Handle, data: *const c_void);
+        104 stack_trace_raw(thread: Handle, start: i32, limit: i32, frames: *mut FrameInfo, count: &mut i32);
+        106 tag_raw(object: Handle, tag: &mut i64);
+        107 set_tag_raw(object: Handle, tag: i64);
+        108 force_gc_raw();
+        114 objects_with_tags_raw(tags: i32, wanted: *const i64, count: &mut i32, objects: &mut *mut Handle, tags_out: *mut *mut i64);
+        115 follow_references_raw(filter: i32, class: Handle, from: Handle, callbacks: &HeapCallbacks, data: *mut c_void);
+        116 iterate_raw(filter: i32, class: Handle, callbacks: &HeapCallbacks, data: *mut c_void);
+        122 set_event_callbacks_raw(callbacks: &EventCallbacks, size: i32);
+        127 dispose_raw();
+        131 system_property_raw(name: *const c_char, value: &mut *mut c_char);
+        142 add_capabilities_raw(capabilities: &[u8; 16]);
+        156 set_sampling_interval_raw(bytes: i32);
+    }
+
+    /// A new environment; nothing if the JVM offers none.
+    pub fn new(vm: Vm) -> Option<Jvmti> {
+        [VERSION_WITH_SAMPLING, VERSION]
+            .into_iter()
+            .map(|version| vm.environment(version))
+            .find(|environment| !environment.is_null())
+            .map(|environment| Jvmti(environment.cast()))
+    }
+
+    pub fn dispose(self) {
+        self.dispose_raw();
+    }
+
+    pub fn add_capability(self, bit: u32) -> Result<(), Code> {
+        let mut capabilities = [0; 16];
+        capabilities[bit as usize / 8] = 1 << (bit % 8);
+        checked(self.add_capabilities_raw(&capabilities))
+    }
+
+    pub fn set_callbacks(self, callbacks: &EventCallbacks) -> Result<(), Code> {
+        checked(self.set_event_callbacks_raw(callbacks, size_of::<EventCallbacks>() as i32))
+    }
+
+    pub fn enable(self, event: i32, on: bool) -> Result<(), Code> {
+        type Function = unsafe extern "C" fn(Jvmti, i32, i32, Handle, ...) -> Code;
+        // SAFETY: slot 2 is SetEventNotificationMode by the JVMTI specification, which takes further arguments only
+        // in future versions.
+        checked(unsafe {
+            let function: Function = std::mem::transmute((**self.0)[1]);
+            function(self, i32::from(on), event, Handle::NULL)
+        })
+    }
+
+    pub fn set_sampling_interval(self, bytes: i32) -> Result<(), Code> {
+        checked(self.set_sampling_interval_raw(bytes))
+    }
+
+    /// Runs the function on a new thread of the JVM that does not keep it alive.
+    pub fn run_agent_thread(
+        self,
+        thread: Handle,
+        function: AgentFunction,
+        argument: *mut c_void,
+    ) -> Result<(), Code> {
+        const NORMAL_PRIORITY: i32 = 5;
+        checked(self.run_agent_thread_raw(thread, function, argument, NORMAL_PRIORITY))
+    }
+
+    pub fn force_gc(self) -> Result<(), Code> {
+        checked(self.force_gc_raw())
+    }
+
+    pub fn system_property(self, name: &CStr) -> Option<String> {
+        let mut value = ptr::null_mut();
+        let code = self.system_property_raw(name.as_ptr(), &mut value);
+        checked(code).ok()?;
+        Some(self.taken_text(value))
+    }
+
+    /// Local handles to all live threads of the platform.
+    pub fn all_threads(self) -> Vec<Handle> {
+        let (mut count, mut threads) = (0, ptr::null_mut());
+        let code = self.all_threads_raw(&mut count, &mut threads);
+        self.taken_list(code, count, threads)
+    }
+
+    pub fn thread_name(self, jni: Jni, thread: Handle) -> Option<String> {
+        let mut info = ThreadInfo {
+            name: ptr::null_mut(),
+            priority: 0,
+            is_daemon: 0,
+            thread_group: Handle::NULL,
+            context_class_loader: Handle::NULL,
+        };
+        checked(self.thread_info_raw(thread, &mut info)).ok()?;
+        jni.delete_local(info.thread_group);
+        jni.delete_local(info.context_class_loader);
+        Some(self.taken_text(info.name))
+    }
+
+    /// The word kept with a thread; 0 if there is none.
+    pub fn thread_word(self, thread: Handle) -> usize {
+        let mut data = ptr::null_mut();
+        match self.thread_storage_raw(thread, &mut data) {
+            0 => data as usize,
+            _ => 0,
+        }
+    }
+
+    pub fn set_thread_word(self, thread: Handle, word: usize) -> Result<(), Code> {
+        checked(self.set_thread_storage_raw(thread, word as *const c_void))
+    }
+
+    /// Fills the frames from the innermost on and returns how many there are.
+    pub fn stack(self, thread: Handle, frames: &mut [FrameInfo]) -> usize {
+        let mut count = 0;
+        let limit = i32::try_from(frames.len()).unwrap_or(i32::MAX);
+        match self.stack_trace_raw(thread, 0, limit, frames.as_mut_ptr(), &mut count) {
+            0 => usize::try_from(count).unwrap_or(0).min(frames.len()),
+            _ => 0,
+        }
+    }
+
+    /// 0 if the object has none.
+    pub fn tag(self, object: Handle) -> u64 {
+        let mut tag = 0;
+        match self.tag_raw(object, &mut tag) {
+            0 => tag as u64,
+            _ => 0,
+        }
+    }
+
+    pub fn set_tag(self, object: Handle, tag: u64) -> Result<(), Code> {
+        checked(self.set_tag_raw(object, tag as i64))
+    }
+
+    /// Local handles to all objects with the tag.
+    pub fn objects_with_tag(self, tag: u64) -> Result<Vec<Handle>, Code> {
+        let (mut count, mut objects) = (0, ptr::null_mut());
+        let wanted = tag as i64;
+        let code =
+            self.objects_with_tags_raw(1, &wanted, &mut count, &mut objects, ptr::null_mut());
+        checked(code)?;
+        Ok(self.taken_list(code, count, objects))
+    }
+
+    /// Visits all objects the filter leaves, dead ones too.
+    pub fn iterate<T>(
+        self,
+        filter: i32,
+        class: Handle,
+        callback: HeapIteration,
+        data: &mut T,
+    ) -> Result<(), Code> {
+        let callbacks = HeapCallbacks {
+            iteration: Some(callback),
+            ..HeapCallbacks::default()
+        };
+        checked(self.iterate_raw(filter, class, &callbacks, ptr::from_mut(data).cast()))
+    }
+
+    /// Visits all references and roots.
+    pub fn follow_references<T>(self, callback: HeapReference, data: &mut T) -> Result<(), Code> {
+        let callbacks = HeapCallbacks {
+            reference: Some(callback),
+            ..HeapCallbacks::default()
+        };
+        let data = ptr::from_mut(data).cast();
+        checked(self.follow_references_raw(0, Handle::NULL, Handle::NULL, &callbacks, data))
+    }
+
+    /// Local handles to all loaded classes, arrays included.
+    pub fn loaded_classes(self) -> Result<Vec<Handle>, Code> {
+        let (mut count, mut classes) = (0, ptr::null_mut());
+        let code = self.loaded_classes_raw(&mut count, &mut classes);
+        checked(code)?;
+        Ok(self.taken_list(code, count, classes))
+    }
+
+    pub fn class_signature(self, class: Handle) -> Option<String> {
+        let mut signature = ptr::null_mut();
+        let code = self.class_signature_raw(class, &mut signature, ptr::null_mut());
+        checked(code).ok()?;
+        Some(self.taken_text(signature))
+    }
+
+    pub fn is_interface(self, class: Handle) -> bool {
+        let mut answer = 0;
+        self.is_interface_raw(class, &mut answer) == 0 && answer != 0
+    }
+
+    /// A local handle; null for the boot loader.
+    pub fn class_loader(self, class: Handle) -> Handle {
+        let mut loader = Handle::NULL;
+        match self.class_loader_raw(class, &mut loader) {
+            0 => loader,
+            _ => Handle::NULL,
+        }
+    }
+
+    /// Local handles to the interfaces the class names itself; none if it is not prepared yet.
+    pub fn interfaces(self, class: Handle) -> Vec<Handle> {
+        let (mut count, mut interfaces) = (0, ptr::null_mut());
+        let code = self.interfaces_raw(class, &mut count, &mut interfaces);
+        self.taken_list(code, count, interfaces)
+    }
+
+    /// Declared by the class itself; none if it is not prepared yet.
+    pub fn fields(self, class: Handle) -> Vec<FieldInfo> {
+        let (mut count, mut fields) = (0, ptr::null_mut());
+        let code = self.class_fields_raw(class, &mut count, &mut fields);
+        let fields: Vec<Member> = self.taken_list(code, count, fields);
+        fields
+            .into_iter()
+            .map(|field| self.field(class, field))
+            .collect()
+    }
+
+    fn field(self, class: Handle, field: Member) -> FieldInfo {
+        let (mut name, mut signature) = (ptr::null_mut(), ptr::null_mut());
+        self.field_name_raw(class, field, &mut name, &mut signature, ptr::null_mut());
+        let mut modifiers = 0;
+        self.field_modifiers_raw(class, field, &mut modifiers);
+        FieldInfo {
+            name: self.taken_text(name),
+            signature: self.taken_text(signature),
+            is_static: modifiers & STATIC_MODIFIER != 0,
+        }
+    }
+
+    /// Nothing if the method's class is gone.
+    pub fn method(self, jni: Jni, method: Member) -> Option<MethodInfo> {
+        let (mut name, mut signature) = (ptr::null_mut(), ptr::null_mut());
+        let code = self.method_name_raw(method, &mut name, &mut signature, ptr::null_mut());
+        checked(code).ok()?;
+        let (name, signature) = (self.taken_text(name), self.taken_text(signature));
+
+        let mut class = Handle::NULL;
+        checked(self.declaring_class_raw(method, &mut class)).ok()?;
+        let mut source = ptr::null_mut();
+        let source_code = self.source_file_raw(class, &mut source);
+        let info = MethodInfo {
+            class: self.class_signature(class).unwrap_or_default(),
+            name,
+            signature,
+            source: (source_code == 0).then(|| self.taken_text(source)),
+            lines: self.lines(method),
+        };
+        jni.delete_local(class);
+        Some(info)
+    }
+
+    fn lines(self, method: Member) -> Vec<(u32, u32)> {
+        let (mut count, mut lines) = (0, ptr::null_mut());
+        let code = self.line_table_raw(method, &mut count, &mut lines);
+        let lines: Vec<LineEntry> = self.taken_list(code, count, lines);
+        let pair = |entry: LineEntry| (entry.start as u32, entry.line as u32);
+        lines.into_iter().map(pair).collect()
+    }
+
+    /// Copies a text the JVM allocated for us, and frees it.
+    fn taken_text(self, text: *mut c_char) -> String {
+        if text.is_null() {
+            return String::new();
+        }
+        // SAFETY: the JVM returns texts that end with a zero byte and leaves freeing them to us.
+        let copy = unsafe { CStr::from_ptr(text) }
+            .to_string_lossy()
+            .into_owned();
+        self.deallocate_raw(text.cast());
+        copy
+    }
+
+    /// Copies a list the JVM allocated for us, and frees it; empty if the call failed.
+    fn taken_list<T: Copy>(self, code: Code, count: i32, list: *mut T) -> Vec<T> {
+        if code != 0 || list.is_null() {
+            return Vec::new();
+        }
+        let count = usize::try_from(count).unwrap_or(0);
+        // SAFETY: after success the JVM has put `count` elements there and leaves freeing them to us.
+        let copy = unsafe { std::slice::from_raw_parts(list, count) }.to_vec();
+        self.deallocate_raw(list.cast());
+        copy
+    }
+}
+
+fn checked(code: Code) -> Result<(), Code> {
+    match code {
+        0 => Ok(()),
+        code => Err(code),
+    }
+}
+
+/// What a code means to a person.
+pub fn meaning(code: Code) -> String {
+    let words = match code {
+        15 => "the thread is not alive",
+        98 => "not available in this JVM, or in use by another agent",
+        99 => "the capability is missing",
+        110 => "the JVM has no memory left",
+        112 => "the JVM is starting or ending",
+        116 => "the environment is gone",
+        _ => return format!("JVMTI error {code}"),
+    };
+    format!("{words} (JVMTI error {code})")
+}

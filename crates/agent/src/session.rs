@@ -1,0 +1,277 @@
+//! One recording: the connection to the recorder, what is followed, and the threads that work for it. There is at most
+//! one at a time; the JVM's events find it through [`current`].
+
+use std::collections::VecDeque;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anthill_wire::{Cost, Follow, Frames, FromAgent, Gc, ToAgent};
+
+use crate::clock;
+use crate::follow::Followed;
+use crate::gc::{GcCounters, Pauses};
+use crate::jni::Member;
+use crate::jvmti::Jvmti;
+use crate::options::Options;
+use crate::outbox::Outbox;
+use crate::perf::{Counter, PerfData};
+use crate::symbols::Symbols;
+
+static CURRENT: RwLock<Option<Arc<Session>>> = RwLock::new(None);
+
+const COST_EVERY: Duration = Duration::from_secs(5);
+
+/// What the agent thread does next.
+pub enum Work {
+    Order(ToAgent),
+    /// A pause whose heap sizes only a call into the JVM tells.
+    Gc(Gc),
+    /// The recorder is gone.
+    Disconnected,
+}
+
+#[derive(Default)]
+struct Inbox {
+    work: VecDeque<Work>,
+}
+
+pub struct Session {
+    /// Events, threads' words and the ids of classes.
+    pub jvmti: Jvmti,
+    /// Tags for walks, once one was asked for or sampled objects are followed by tags.
+    pub tags: Mutex<Option<Jvmti>>,
+    pub attached: bool,
+    pub stacks: usize,
+    pub outbox: Outbox,
+    pub symbols: Symbols,
+    pub followed: Mutex<Followed>,
+    pub pauses: Pauses,
+    pub perf: Option<PerfData>,
+    pub sampling: AtomicU32,
+    follow: AtomicU8,
+    /// Of `java.lang.Thread`.
+    pub thread_id: Mutex<Option<Member>>,
+    pub missing: Mutex<Vec<String>>,
+    pub spent: Spent,
+    stream: UnixStream,
+    inbox: Mutex<Inbox>,
+    wake: Condvar,
+    ending: AtomicBool,
+}
+
+/// What the agent cost.
+#[derive(Default)]
+pub struct Spent {
+    pub events: AtomicU64,
+    pub event_ns: AtomicU64,
+    pub agent_cpu_ns: AtomicU64,
+    writer_cpu_ns: AtomicU64,
+    pub followed: AtomicU64,
+}
+
+impl Session {
+    pub fn new(
+        jvmti: Jvmti,
+        stream: UnixStream,
+        options: &Options,
+        attached: bool,
+        mut missing: Vec<String>,
+    ) -> Session {
+        let perf = match PerfData::find() {
+            Ok(perf) => Some(perf),
+            Err(why) => {
+                missing.push(format!(
+                    "kinds, causes and pauses of garbage collections: {why}"
+                ));
+                None
+            }
+        };
+        let pauses = Pauses::new(perf.as_ref().map(GcCounters::new));
+        missing.extend(pauses.caveat().map(str::to_owned));
+        Session {
+            jvmti,
+            tags: Mutex::new(None),
+            attached,
+            stacks: options.stacks,
+            outbox: Outbox::new(),
+            symbols: Symbols::default(),
+            followed: Mutex::new(Followed::default()),
+            pauses,
+            perf,
+            sampling: AtomicU32::new(options.sample),
+            follow: AtomicU8::new(Follow::Nothing as u8),
+            thread_id: Mutex::new(None),
+            missing: Mutex::new(missing),
+            spent: Spent::default(),
+            stream,
+            inbox: Mutex::new(Inbox::default()),
+            wake: Condvar::new(),
+            ending: AtomicBool::new(false),
+        }
+    }
+
+    /// Makes it the current one; fails if there is another that does not end soon.
+    pub fn install(self: &Arc<Session>) -> Result<(), ()> {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        loop {
+            let mut current = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
+            match &*current {
+                None => {
+                    *current = Some(Arc::clone(self));
+                    return Ok(());
+                }
+                Some(other) if !other.is_ending() || Instant::now() > deadline => return Err(()),
+                Some(_) => {}
+            }
+            drop(current);
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// From now on events find nothing.
+    pub fn uninstall(&self) {
+        *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Starts the threads that talk to the recorder. They are not the JVM's: it does not stop or count them.
+    pub fn connect(self: &Arc<Session>) -> std::io::Result<()> {
+        let reading = Arc::clone(self);
+        let orders = self.stream.try_clone()?;
+        spawn("anthill-orders", move || reading.read_orders(orders))?;
+        let writing = Arc::clone(self);
+        spawn("anthill-events", move || writing.write_events())
+    }
+
+    /// Ends the connection; the threads that talk to the recorder end with it.
+    pub fn disconnect(&self) {
+        self.ending.store(true, Ordering::Release);
+        // It may be closed already.
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
+    }
+
+    /// Whether the recorder is gone or said stop, so that long work should end.
+    pub fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::Acquire)
+    }
+
+    pub fn follow(&self) -> Follow {
+        Follow::from_number(self.follow.load(Ordering::Relaxed)).unwrap_or(Follow::Nothing)
+    }
+
+    pub fn set_follow(&self, follow: Follow) {
+        self.follow.store(follow as u8, Ordering::Relaxed);
+    }
+
+    pub fn give(&self, work: Work) {
+        locked(&self.inbox).work.push_back(work);
+        self.wake.notify_one();
+    }
+
+    /// Waits for something to do.
+    pub fn next_work(&self) -> Work {
+        let mut inbox = locked(&self.inbox);
+        loop {
+            if let Some(work) = inbox.work.pop_front() {
+                return work;
+            }
+            inbox = self
+                .wake
+                .wait(inbox)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A counter of the JVM, if it keeps counters.
+    pub fn counter(&self, name: &str) -> Option<Counter> {
+        self.perf.as_ref()?.counter(name)
+    }
+
+    /// Adds an event that took since `start` to the cost.
+    pub fn count_event(&self, start: u64) {
+        self.spent.events.fetch_add(1, Ordering::Relaxed);
+        let took = clock::now().saturating_sub(start);
+        self.spent.event_ns.fetch_add(took, Ordering::Relaxed);
+    }
+
+    pub fn cost(&self) -> FromAgent {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        FromAgent::Cost(Cost {
+            time_ns: clock::now(),
+            agent_cpu_ns: read(&self.spent.agent_cpu_ns) + read(&self.spent.writer_cpu_ns),
+            events: read(&self.spent.events),
+            event_ns: read(&self.spent.event_ns),
+            followed: read(&self.spent.followed),
+        })
+    }
+
+    fn read_orders(&self, stream: UnixStream) {
+        let mut frames = Frames::new(stream);
+        while let Ok(Some(frame)) = frames.next_frame() {
+            match ToAgent::decode(frame) {
+                Ok(order) => {
+                    if matches!(order, ToAgent::Stop(_)) {
+                        self.ending.store(true, Ordering::Release);
+                    }
+                    self.give(Work::Order(order));
+                }
+                Err(why) => {
+                    eprintln!("anthill: an order cannot be read, recording ends: {why}");
+                    break;
+                }
+            }
+        }
+        self.ending.store(true, Ordering::Release);
+        self.give(Work::Disconnected);
+    }
+
+    fn write_events(&self) {
+        let mut last_cost = Instant::now();
+        let broken = self.outbox.send_to(&self.stream, || {
+            let cpu = clock::thread_cpu();
+            self.spent.writer_cpu_ns.store(cpu, Ordering::Relaxed);
+            if last_cost.elapsed() > COST_EVERY {
+                last_cost = Instant::now();
+                self.outbox.say(&self.cost());
+            }
+        });
+        if broken.is_err() {
+            self.disconnect();
+        }
+    }
+}
+
+/// The recording that is going on, if any.
+pub fn current() -> Option<Arc<Session>> {
+    CURRENT
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
+}
+
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A thread that gets no signals: they are for the program.
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .stack_size(256 << 10)
+        .spawn(move || {
+            block_signals();
+            work();
+        })?;
+    Ok(())
+}
+
+fn block_signals() {
+    // SAFETY: the set is initialised by sigfillset before it is used, and only this thread's mask changes.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+    }
+}

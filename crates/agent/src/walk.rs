@@ -1,0 +1,413 @@
+//! A walk from the roots over all references that gives every object an id for good, as a tag, and writes what it meets into a
+//! file. Everything stands still meanwhile, so the callback only appends to a buffer.
+
+use std::collections::HashSet;
+use std::ffi::c_void;
+use std::fs::File;
+use std::io::{self, Write};
+
+use anthill_wire::walk::{MAGIC, Record, ReferenceKind, RootFrame, RootKind};
+use anthill_wire::{Field, FromAgent, Shape, StateDone, TakeWalk};
+
+use crate::dump::Stopwatch;
+use crate::jni::{Handle, Jni, Member};
+use crate::jvmti::{self, Jvmti, ReferenceInfo, StackInfo};
+use crate::session::Session;
+
+const BUFFER: usize = 1 << 20;
+
+/// A walk is begun anew when it met a class that was loaded after the classes had been listed, so many times.
+const ATTEMPTS: usize = 3;
+
+/// What walks have in common.
+#[derive(Default)]
+pub struct Walker {
+    /// Classes whose shape was sent.
+    shaped: HashSet<u64>,
+}
+
+impl Walker {
+    pub fn take(
+        &mut self,
+        session: &Session,
+        tags: Jvmti,
+        jni: Jni,
+        order: &TakeWalk,
+    ) -> StateDone {
+        let stopwatch = Stopwatch::start(session);
+        let collected = match order.collect {
+            true => session.jvmti.force_gc(),
+            false => Ok(()),
+        };
+        let result = collected
+            .map_err(|code| format!("the heap cannot be collected: {}", jvmti::meaning(code)))
+            .and_then(|()| self.walk(session, tags, jni, order));
+        let mut done = stopwatch.done(session, order.order);
+        match result {
+            Ok(counts) => {
+                done.gc = counts.gc;
+                done.objects = counts.objects;
+                done.references = counts.references;
+                if counts.classless > 0 {
+                    done.identities_missing = Some(format!(
+                        "{} objects are of classes that were loaded just then",
+                        counts.classless
+                    ));
+                }
+            }
+            Err(why) => done.failure = Some(why),
+        }
+        done
+    }
+
+    fn walk(
+        &mut self,
+        session: &Session,
+        tags: Jvmti,
+        jni: Jni,
+        order: &TakeWalk,
+    ) -> Result<Counts, String> {
+        for attempt in 1.. {
+            self.with_classes(tags, jni, |class| {
+                tag_class(session, tags, class);
+            })?;
+            let file = File::create(&order.path).map_err(|e| format!("{}: {e}", order.path))?;
+            let mut walk = Walk::new(session, file);
+            walk.counts.gc = session.pauses.count();
+            let followed = tags.follow_references(met, &mut walk);
+            let last = attempt == ATTEMPTS;
+            if walk.counts.classless > 0 && !last && !session.is_ending() {
+                continue;
+            }
+            followed
+                .map_err(|code| format!("the heap cannot be walked: {}", jvmti::meaning(code)))?;
+            walk.finish().map_err(|e| format!("{}: {e}", order.path))?;
+            if session.is_ending() {
+                return Err("the walk was broken off".to_owned());
+            }
+            for &(method, number) in &walk.methods {
+                session
+                    .symbols
+                    .report(session.jvmti, jni, &session.outbox, method, number);
+            }
+            let counts = walk.counts;
+            self.send_shapes(session, tags, jni)?;
+            return Ok(counts);
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// Sends how the classes are made that were not sent before.
+    fn send_shapes(&mut self, session: &Session, tags: Jvmti, jni: Jni) -> Result<(), String> {
+        let loaded = tags.loaded_classes().map_err(classes_failed)?;
+        for class in loaded {
+            let id = tag_class(session, tags, class);
+            if self.shaped.insert(id) {
+                let shape = jni.in_frame(|| Ok(shape(session, tags, jni, class, id)))?;
+                session.outbox.say(&FromAgent::Shape(shape));
+            }
+            jni.delete_local(class);
+        }
+        Ok(())
+    }
+
+    fn with_classes(
+        &self,
+        tags: Jvmti,
+        jni: Jni,
+        mut work: impl FnMut(Handle),
+    ) -> Result<(), String> {
+        for class in tags.loaded_classes().map_err(classes_failed)? {
+            work(class);
+            jni.delete_local(class);
+        }
+        Ok(())
+    }
+}
+
+fn classes_failed(code: jvmti::Code) -> String {
+    format!("classes cannot be listed: {}", jvmti::meaning(code))
+}
+
+/// The id of a class, which is the same in both environments.
+fn tag_class(session: &Session, tags: Jvmti, class: Handle) -> u64 {
+    match tags.tag(class) {
+        0 => {
+            let id = session.symbols.class(session.jvmti, &session.outbox, class);
+            // Without a tag its instances are counted as of no class.
+            let _ = tags.set_tag(class, id);
+            id
+        }
+        id => {
+            // A class object met in a walk before it was listed has its id from there.
+            if session.jvmti.tag(class) != id {
+                session.report_class(class, id);
+            }
+            id
+        }
+    }
+}
+
+fn shape(session: &Session, tags: Jvmti, jni: Jni, class: Handle, id: u64) -> Shape {
+    let superclass = jni.superclass(class);
+    let loader = tags.class_loader(class);
+    Shape {
+        class: id,
+        superclass: match superclass.is_null() {
+            true => 0,
+            false => tag_class(session, tags, superclass),
+        },
+        loader: tags_or_zero(tags, loader),
+        interface: tags.is_interface(class),
+        interfaces: tags
+            .interfaces(class)
+            .into_iter()
+            .map(|interface| tag_class(session, tags, interface))
+            .collect(),
+        fields: tags
+            .fields(class)
+            .into_iter()
+            .map(|field| Field {
+                name: field.name,
+                signature: field.signature,
+                is_static: field.is_static,
+            })
+            .collect(),
+    }
+}
+
+fn tags_or_zero(tags: Jvmti, object: Handle) -> u64 {
+    match object.is_null() {
+        true => 0,
+        false => tags.tag(object),
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    objects: u64,
+    references: u64,
+    roots: u64,
+    classless: u64,
+    gc: u32,
+}
+
+/// The state of a walk under way.
+struct Walk<'a> {
+    session: &'a Session,
+    file: File,
+    buffer: Vec<u8>,
+    seen: Seen,
+    counts: Counts,
+    methods: Vec<(Member, u32)>,
+    failed: Option<io::Error>,
+    /// The walk ended before its end.
+    aborted: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn new(session: &'a Session, file: File) -> Walk<'a> {
+        let mut buffer = Vec::with_capacity(BUFFER + 128);
+        buffer.extend_from_slice(MAGIC);
+        Walk {
+            session,
+            file,
+            buffer,
+            seen: Seen::default(),
+            counts: Counts::default(),
+            methods: Vec::new(),
+            failed: None,
+            aborted: false,
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if self.aborted && self.failed.is_none() {
+            return Err(io::Error::other("the walk was broken off"));
+        }
+        self.write(&Record::End {
+            objects: self.counts.objects,
+            references: self.counts.references,
+            roots: self.counts.roots,
+        });
+        self.empty();
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    fn object(&mut self, id: u64, class: u64, size: u64, length: i32) {
+        if self.seen.insert(id) {
+            self.counts.objects += 1;
+            self.counts.classless += u64::from(class == 0);
+            self.write(&Record::Object {
+                id,
+                class,
+                size,
+                length,
+            });
+        }
+    }
+
+    fn root(&mut self, kind: i32, object: u64, info: *const ReferenceInfo) {
+        self.counts.roots += 1;
+        let frame = match kind {
+            jvmti::ROOT_STACK_LOCAL | jvmti::ROOT_JNI_LOCAL if !info.is_null() => {
+                // SAFETY: for these kinds the JVM passes the place on the stack.
+                let stack = unsafe { (*info).stack };
+                Some(self.frame(&stack, kind == jvmti::ROOT_STACK_LOCAL))
+            }
+            _ => None,
+        };
+        let kind = u8::try_from(kind).ok().and_then(RootKind::from_number);
+        self.write(&Record::Root {
+            kind: kind.unwrap_or(RootKind::Other),
+            object,
+            frame,
+        });
+    }
+
+    /// Of a JNI local the JVM tells neither place nor slot.
+    fn frame(&mut self, stack: &StackInfo, local: bool) -> RootFrame {
+        RootFrame {
+            thread: stack.thread_id as u64,
+            thread_object: stack.thread_tag as u64,
+            depth: stack.depth,
+            method: self.method(stack.method),
+            location: match local {
+                true => i32::try_from(stack.location).unwrap_or(-1),
+                false => -1,
+            },
+            slot: if local { stack.slot } else { -1 },
+        }
+    }
+
+    fn method(&mut self, method: Member) -> u32 {
+        if method.0.is_null() {
+            return 0;
+        }
+        let (number, new) = self.session.symbols.method_number(method);
+        if new {
+            self.methods.push((method, number));
+        }
+        number
+    }
+
+    fn reference(&mut self, kind: i32, from: u64, to: u64, info: *const ReferenceInfo) {
+        self.counts.references += 1;
+        let kind = u8::try_from(kind).ok().and_then(ReferenceKind::from_number);
+        let index = match kind {
+            Some(
+                ReferenceKind::Field
+                | ReferenceKind::Element
+                | ReferenceKind::StaticField
+                | ReferenceKind::ConstantPool,
+            ) if !info.is_null() => {
+                // SAFETY: for these kinds the JVM passes the index.
+                unsafe { (*info).index }
+            }
+            _ => -1,
+        };
+        self.write(&Record::Reference {
+            kind: kind.unwrap_or(ReferenceKind::Other),
+            from,
+            to,
+            index,
+        });
+    }
+
+    fn write(&mut self, record: &Record) {
+        record.encode(&mut self.buffer);
+        if self.buffer.len() >= BUFFER {
+            self.empty();
+        }
+    }
+
+    fn empty(&mut self) {
+        if self.failed.is_none() {
+            if let Err(e) = self.file.write_all(&self.buffer) {
+                self.failed = Some(e);
+            }
+        }
+        self.buffer.clear();
+    }
+
+    fn should_end(&self) -> bool {
+        self.failed.is_some() || self.session.is_ending()
+    }
+}
+
+/// Called by the JVM for every reference and root while everything stands still.
+extern "C" fn met(
+    kind: i32,
+    info: *const ReferenceInfo,
+    class_tag: i64,
+    _referrer_class_tag: i64,
+    size: i64,
+    tag: *mut i64,
+    referrer_tag: *mut i64,
+    length: i32,
+    data: *mut c_void,
+) -> i32 {
+    // SAFETY: `data` is the `Walk` that was given to the walk, which nobody else uses meanwhile.
+    let walk = unsafe { &mut *data.cast::<Walk>() };
+    if walk.should_end() {
+        walk.aborted = true;
+        return jvmti::VISIT_ABORT;
+    }
+    // SAFETY: the JVM passes the place of the object's tag.
+    let tag = unsafe { &mut *tag };
+    if *tag == 0 {
+        *tag = walk.session.symbols.next_id() as i64;
+    }
+    let id = *tag as u64;
+    walk.object(id, class_tag as u64, size as u64, length);
+    if referrer_tag.is_null() {
+        walk.root(kind, id, info);
+    } else if kind != jvmti::REFERENCE_CLASS {
+        // SAFETY: the JVM passes the place of the referrer's tag, which it got when it was met.
+        let from = unsafe { *referrer_tag } as u64;
+        walk.reference(kind, from, id, info);
+    }
+    jvmti::VISIT_OBJECTS
+}
+
+/// A set of ids. Ids of dead objects lie together, so whole pages stay empty.
+#[derive(Default)]
+struct Seen {
+    pages: Vec<Option<Box<[u64; Seen::WORDS]>>>,
+}
+
+impl Seen {
+    const WORDS: usize = 512;
+    const BITS: u64 = 64 * Seen::WORDS as u64;
+
+    /// Whether it was not in the set.
+    fn insert(&mut self, id: u64) -> bool {
+        let page = (id / Seen::BITS) as usize;
+        if page >= self.pages.len() {
+            self.pages.resize(page + 1, None);
+        }
+        let words = self.pages[page].get_or_insert_with(|| Box::new([0; Seen::WORDS]));
+        let word = &mut words[(id % Seen::BITS / 64) as usize];
+        let bit = 1 << (id % 64);
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Seen;
+    use std::collections::HashSet;
+
+    #[test]
+    fn ids_are_new_once() {
+        let (mut seen, mut twin) = (Seen::default(), HashSet::new());
+        let mut id = 1_u64;
+        for _ in 0..200_000 {
+            id = id.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let small = id >> 44;
+            assert_eq!(seen.insert(small), twin.insert(small));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Coming and going: starts, attaches, recorders that vanish, programs that end, while the program checks its own results.
+
+use std::fs;
+use std::time::Duration;
+
+use anthill_testkit::{Jdk, Sample};
+use anthill_wire::{FromAgent, GoodbyeReason, PROTOCOL, Stop, ToAgent};
+
+use crate::recorder::Listener;
+use crate::{COLLECTORS, UNLOCK, everywhere, heads};
+
+fn goodbye(messages: &[FromAgent]) -> Option<GoodbyeReason> {
+    match messages.last() {
+        Some(FromAgent::Goodbye(goodbye)) => Some(goodbye.reason),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_agent_says_where_it_is() {
+    everywhere(|jdk, flag, collector| {
+        let listener = Listener::new(",stacks=7");
+        let flags = [&listener.flag(), UNLOCK, flag, "-Xmx200m", "-Dsome=a thing"];
+        let mut sample = Sample::start(jdk, "Recorded", &["10"], &flags);
+        let recorder = listener.accept();
+        let hello = recorder.hello();
+        assert_eq!(hello.protocol, PROTOCOL);
+        assert_eq!(hello.pid, sample.pid());
+        assert!(!hello.attached);
+        assert!(hello.vm_version.starts_with(jdk.version()), "{hello:?}");
+        assert_eq!(hello.specification, jdk.feature().to_string());
+        assert_eq!(hello.collector, collector);
+        assert_eq!(hello.max_heap, 200 << 20);
+        assert_eq!(hello.object_alignment, 8);
+        let compressed = (collector != "ZGC").then_some(true);
+        let said = hello.compressed_references.filter(|&compressed| compressed);
+        assert_eq!(said, compressed, "{collector}");
+        assert_eq!(hello.command, "anthill.samples.Recorded 10");
+        let argument = "-Dsome=a thing".to_owned();
+        assert!(hello.vm_arguments.contains(&argument), "{hello:?}");
+        let age = hello.wall_ns - hello.jvm_start_wall_ns;
+        assert!(Duration::from_nanos(age) < Duration::from_secs(100));
+        assert!(hello.missing.iter().all(|m| m.starts_with("heap in use")));
+
+        sample.tell("exit");
+        assert_eq!(sample.ended(), (0, String::new()));
+        let messages = recorder.all_to_the_end();
+        assert!(
+            matches!(messages[0], FromAgent::Hello(_)),
+            "hello comes first"
+        );
+        assert_eq!(goodbye(&messages), Some(GoodbyeReason::JvmEnds));
+    });
+}
+
+#[test]
+fn the_agent_comes_to_a_running_program_and_leaves_it() {
+    everywhere(|jdk, flag, _| {
+        let mut sample = Sample::start(jdk, "Recorded", &["100"], &[UNLOCK, flag]);
+        for _ in 0..3 {
+            let listener = Listener::new(",sample=65536");
+            listener.attach(&sample);
+            let mut recorder = listener.accept();
+            assert!(recorder.hello().attached);
+            recorder.order(&heads());
+            sample.send("churn 100");
+            sample.send("threads 20");
+            let (done, pairs) = recorder.dump(&listener.folder().join("x.hprof"));
+            assert_eq!((done.failure, pairs.len()), (None, 100));
+            let walked = recorder.walk(&listener.folder().join("walk"));
+            assert_eq!(walked.failure, None);
+            let samples = recorder.flushed();
+            let samples = samples.iter().filter(|m| matches!(m, FromAgent::Sample(_)));
+            assert!(samples.count() > 500);
+
+            recorder.order(&ToAgent::Stop(Stop {}));
+            let messages = recorder.all_to_the_end();
+            assert_eq!(goodbye(&messages), Some(GoodbyeReason::Stopped));
+            sample.send("churn 20");
+        }
+        let threads = sample.jcmd(&["Thread.print"]);
+        assert!(!threads.contains("anthill agent"), "{threads}");
+    });
+}
+
+#[test]
+fn a_second_recorder_is_sent_away_and_the_first_goes_on() {
+    for jdk in Jdk::all() {
+        let (first, second) = (Listener::new(""), Listener::new(""));
+        let mut sample = Sample::start(jdk, "Recorded", &["100"], &[&first.flag()]);
+        let mut recorder = first.accept();
+        recorder.hello();
+        let answer = second.attach(&sample);
+        assert!(answer.contains("1"), "{answer}");
+        sample.send("churn 10");
+        assert!(
+            sample.log().contains("recorded already"),
+            "{}",
+            sample.log()
+        );
+        let (done, _) = recorder.dump(&first.folder().join("x.hprof"));
+        assert_eq!(done.failure, None);
+    }
+}
+
+#[test]
+fn without_a_recorder_the_program_runs_on() {
+    for jdk in Jdk::all() {
+        let listener = Listener::new("");
+        let flag = listener.flag();
+        drop(listener);
+        let mut sample = Sample::start(jdk, "Recorded", &["100"], &[&flag]);
+        sample.send("churn 10");
+        sample.tell("exit");
+        let (code, log) = sample.ended();
+        assert_eq!(code, 0);
+        assert_eq!(log.matches("anthill: not recording").count(), 1, "{log}");
+    }
+}
+
+#[test]
+fn a_recorder_that_vanishes_leaves_the_program_alone_and_another_can_come() {
+    everywhere(|jdk, flag, _| {
+        let listener = Listener::new(",sample=16384");
+        let flags = [&listener.flag(), UNLOCK, flag, "-Xmx256m"];
+        let mut sample = Sample::start(jdk, "Recorded", &["5000"], &flags);
+        let mut recorder = listener.accept();
+        recorder.order(&heads());
+        recorder.dump(&listener.folder().join("x.hprof"));
+        sample.tell("run 500");
+        recorder.begin_walk(&listener.folder().join("walk"));
+        recorder.vanish();
+        sample.wait();
+
+        let next = Listener::new("");
+        next.attach(&sample);
+        let mut recorder = next.accept();
+        let walked = recorder.walk(&next.folder().join("walk"));
+        assert_eq!(walked.failure, None);
+        sample.tell("exit");
+        assert_eq!(sample.ended().0, 0);
+        let messages = recorder.all_to_the_end();
+        assert_eq!(goodbye(&messages), Some(GoodbyeReason::JvmEnds));
+    });
+}
+
+#[test]
+fn the_program_may_end_during_a_state() {
+    for jdk in Jdk::all() {
+        for (flag, _) in &COLLECTORS[..2] {
+            for walk in [false, true] {
+                let listener = Listener::new("");
+                let flags = [&listener.flag(), *flag];
+                let mut sample = Sample::start(jdk, "Recorded", &["300000"], &flags);
+                let mut recorder = listener.accept();
+                recorder.hello();
+                recorder.order(&heads());
+                let path = listener.folder().join("state");
+                if walk {
+                    recorder.begin_walk(&path);
+                } else {
+                    recorder.begin_dump(&path);
+                }
+                sample.tell("exit");
+                assert_eq!(sample.ended().0, 0);
+                recorder.all_to_the_end();
+            }
+        }
+    }
+}
+
+#[test]
+fn garbage_from_the_recorder_ends_the_recording_only() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let listener = Listener::new("");
+    let mut sample = Sample::start(jdk, "Recorded", &["10"], &[&listener.flag()]);
+    let mut recorder = listener.accept();
+    recorder.hello();
+    recorder.send(&[5, 0, 0, 0, 99, 1, 2, 3, 4]);
+    recorder.all_to_the_end();
+    sample.send("churn 10");
+}
+
+/// Nobody takes what the agent says: the program must not wait for it.
+#[test]
+fn a_recorder_that_does_not_listen_does_not_hold_up_the_program() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let listener = Listener::new(",sample=1");
+    let mut sample = Sample::start(jdk, "Recorded", &["10"], &[&listener.flag()]);
+    sample.send("churn 100");
+    let recorder = listener.accept();
+    recorder.wait_for("events were dropped", |message| match message {
+        FromAgent::Dropped(dropped) => (dropped.samples > 1000).then_some(()),
+        _ => None,
+    });
+}
+
+/// A disk that is full during a walk costs the walk, nothing else. `/dev/full` is always full.
+#[test]
+fn a_full_disk_costs_the_state_only() {
+    for jdk in Jdk::all() {
+        let listener = Listener::new("");
+        let mut sample = Sample::start(jdk, "Recorded", &["10"], &[&listener.flag()]);
+        let mut recorder = listener.accept();
+        let full = listener.folder().join("full");
+        std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+        let walked = recorder.walk(&full);
+        assert!(walked.failure.unwrap().contains("No space"), "{full:?}");
+        fs::remove_file(&full).unwrap();
+        assert_eq!(recorder.walk(&full).failure, None);
+        sample.send("churn 10");
+    }
+}
