@@ -8,13 +8,23 @@ use rustc_hash::FxHashMap;
 use crate::language::{Definition, Kind, parse};
 
 /// The shipped definitions, by library.
-const SHIPPED: [(&str, &str); 3] = [
+const SHIPPED: [(&str, &str); 10] = [
     ("java.util", include_str!("shipped/java.util.structures")),
     (
         "java.util.concurrent",
         include_str!("shipped/java.util.concurrent.structures"),
     ),
     ("java.lang", include_str!("shipped/java.lang.structures")),
+    ("Guava", include_str!("shipped/guava.structures")),
+    ("Caffeine", include_str!("shipped/caffeine.structures")),
+    ("Scala", include_str!("shipped/scala.structures")),
+    ("Kotlin", include_str!("shipped/kotlin.structures")),
+    ("fastutil", include_str!("shipped/fastutil.structures")),
+    (
+        "Eclipse Collections",
+        include_str!("shipped/eclipse.structures"),
+    ),
+    ("Netty", include_str!("shipped/netty.structures")),
 ];
 
 /// Where definitions come from.

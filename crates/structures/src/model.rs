@@ -374,12 +374,15 @@ impl<'a> Model<'a> {
 
     /// The number of a content that is said.
     fn content(&mut self, targets: &[Target]) -> u16 {
+        let number = u16::try_from(self.contents.len()).unwrap_or(BY_CLASS);
         let sets: Vec<(BitSet, Effect)> = targets
             .iter()
             .map(|target| {
                 let effect = match target.leaf {
                     _ if target.role == Role::Nothing => Effect::Ignore,
                     true => Effect::Leaf(target.role.halves() as u8),
+                    // Arrays in an array have the same in them.
+                    false if target.name.ends_with("[]") => Effect::Follow(number),
                     false => Effect::Follow(BY_CLASS),
                 };
                 (self.names.meant(target), effect)

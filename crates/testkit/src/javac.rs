@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process as std_process;
 use std::time::Duration;
 
-use crate::{Jdk, process, target};
+use crate::{Jdk, process, repository, target};
 
 const TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -20,6 +20,21 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 pub fn compile(sources: &Path, class_path: &[PathBuf]) -> PathBuf {
     try_compile(sources, class_path)
         .unwrap_or_else(|why| panic!("cannot compile {}: {why}", sources.display()))
+}
+
+/// What `./x test` keeps of the libraries that `java/NAME/pom.xml` lists; empty if it could not fetch
+/// them.
+pub fn libraries(name: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(repository().join(".tools/lib").join(name)) else {
+        return Vec::new();
+    };
+    let mut libraries: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "jar"))
+        .collect();
+    libraries.sort();
+    libraries
 }
 
 /// Several folders and archives as one class path.

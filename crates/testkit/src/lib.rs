@@ -1,10 +1,11 @@
-//! Real JVMs for tests: finds the JDKs on this machine, runs the sample programs of `java/samples`
-//! and `java/tomcat` on them, asks the JVM for its own class histogram and heap dumps, and unpacks stored dumps.
+//! Real JVMs for tests: finds the JDKs on this machine, runs the sample programs of `java/samples`,
+//! `java/collections` and `java/tomcat` on them, asks the JVM for its own class histogram and heap dumps, and unpacks stored dumps.
 //!
 //! For tests only, so what cannot be done panics with the reason. Knows nothing about Anthill's own
 //! crates: what it returns is the outside truth they are compared with.
 
 mod agent;
+mod collections;
 pub mod histogram;
 mod javac;
 mod jdk;

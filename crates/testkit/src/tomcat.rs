@@ -1,11 +1,10 @@
 //! The sample of `java/tomcat`: a real Tomcat that leaks the class loader of a web application. Its
 //! libraries are what `./x test` keeps in `.tools/lib/tomcat`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::javac::compile;
+use crate::javac::{compile, libraries};
 use crate::sample::classes;
 use crate::{Jdk, Sample, repository, skipped};
 
@@ -36,7 +35,7 @@ impl Sample {
 }
 
 fn compiled() -> Option<Compiled> {
-    let libraries = libraries();
+    let libraries = libraries("tomcat");
     if libraries.is_empty() {
         skipped(
             "tests on Tomcat",
@@ -53,17 +52,4 @@ fn compiled() -> Option<Compiled> {
         class_path,
         application,
     })
-}
-
-fn libraries() -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(repository().join(".tools/lib/tomcat")) else {
-        return Vec::new();
-    };
-    let mut libraries: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "jar"))
-        .collect();
-    libraries.sort();
-    libraries
 }

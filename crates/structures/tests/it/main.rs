@@ -1,3 +1,3 @@
 //! Structures of real JVMs: what a program says it has built is what is found.
 
-mod jdk;
+mod shipped;
