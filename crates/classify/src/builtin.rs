@@ -270,6 +270,7 @@ impl<'a> Context<'a> {
             What::ContainingStructure => self.containing_structure(),
             What::AllocationSite => self.allocation_site(),
             What::AllocatingThread => self.allocating_thread(),
+            What::Age => self.age(),
             What::Space => self.space(),
             What::Feature => self.feature(step)?,
             What::PointedFrom

@@ -51,6 +51,7 @@ pub enum What {
     Field,
     AllocationSite,
     AllocatingThread,
+    Age,
     Space,
     Feature,
     PointedFrom,
@@ -138,7 +139,7 @@ const fn transformer(
 
 use Cardinality::{Hierarchy, Many, One};
 
-pub const CATALOG: [Entry; 35] = [
+pub const CATALOG: [Entry; 36] = [
     classifier(
         What::Type,
         "type",
@@ -331,7 +332,7 @@ pub const CATALOG: [Entry; 35] = [
         "allocation-site",
         Hierarchy,
         "text",
-        "where it was allocated, innermost frame first, if the dump says so",
+        "where it was allocated, innermost frame first, if the source says so: recordings do of samples",
         "HashMap.resize > HashMap.put",
     ),
     classifier(
@@ -339,8 +340,16 @@ pub const CATALOG: [Entry; 35] = [
         "allocating-thread",
         One,
         "text",
-        "the thread that allocated it, if the dump says so",
+        "the thread that allocated it, if the source says so",
         "http-nio-8080-exec-1",
+    ),
+    classifier(
+        What::Age,
+        "age",
+        One,
+        "text",
+        "how long before the state it was allocated, if the source says so: recordings do of samples",
+        "1 to 10 minutes",
     ),
     classifier(
         What::Space,

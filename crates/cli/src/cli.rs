@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::{
     attach, classifiers, classify, completions, control, demo, diff, dominators, groups, histogram,
     inspect, man, object, objects, owners, paths, record, report, strings, structures, summary,
-    threads, waste,
+    threads, timeline, waste,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -31,6 +31,7 @@ pub enum Command {
     #[command(flatten)]
     OnDump(Box<DumpCommand>),
     Diff(diff::Arguments),
+    Timeline(timeline::Arguments),
     Record(record::Arguments),
     Attach(attach::Arguments),
     Detach(control::Detach),
@@ -75,6 +76,7 @@ impl Command {
                 command.show(&source)
             }
             Command::Diff(arguments) => diff::show(arguments, arguments.source.open()?),
+            Command::Timeline(arguments) => timeline::run(arguments),
             Command::Record(arguments) => record::run(arguments),
             Command::Attach(arguments) => attach::run(arguments),
             Command::Detach(arguments) => control::detach(arguments),

@@ -22,6 +22,7 @@ pub mod strings;
 pub mod structures;
 pub mod summary;
 pub mod threads;
+pub mod timeline;
 pub mod waste;
 
 /// Rows of a table, unless the user wants another number.

@@ -1,5 +1,6 @@
 //! Where results go and how they look: tables for people, JSON and CSV for programs.
 
+pub mod bars;
 pub mod csv;
 pub mod dot;
 pub mod json;

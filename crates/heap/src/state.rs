@@ -17,6 +17,12 @@ pub struct Tables {
     pub traces: Vec<StackTrace>,
     /// Objects whose allocation stack trace is known: number and index into `traces`, ascending.
     pub allocations: Vec<(ObjectId, u32)>,
+    /// Threads that allocated and are known by name only: serial number and name.
+    pub allocating_threads: Vec<(u32, String)>,
+    /// Objects whose age is known: number and nanoseconds, ascending.
+    pub ages: Vec<(ObjectId, u64)>,
+    /// Names of class loaders where the source has no texts to read them from, ascending.
+    pub loader_names: Vec<(ObjectId, String)>,
     /// Where in the source heap spaces begin, ascending, with their names.
     pub spaces: Vec<(u64, String)>,
     /// The JVM's own sizes.

@@ -291,6 +291,24 @@ impl Records {
         })
     }
 
+    /// The name that a class loader was given.
+    pub fn loader_name(&self, state: &HeapState, loader: ObjectId) -> Option<String> {
+        const LONGEST: usize = 1024;
+        let known = &state.tables.loader_names;
+        if let Ok(index) = known.binary_search_by_key(&loader, |name| name.0) {
+            return Some(known[index].1.clone());
+        }
+        // A subclass may have a field of that name for something else.
+        let mut fields = self.field_places(state, state.class_id(loader));
+        let (_, _, place) = fields.find(|(class, field, _)| {
+            field.name == "name" && state.classes()[*class as usize].name == "java.lang.ClassLoader"
+        })?;
+        match self.cursor().field(state, loader, place)? {
+            Value::Object(address) => self.text(state, state.addresses.find(address)?, LONGEST),
+            _ => None,
+        }
+    }
+
     /// How `from` names its reference to `to`: a field, an index, a static field. The first of
     /// several, and `None` if there is none in the file.
     pub fn reference_name(

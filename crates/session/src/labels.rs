@@ -112,19 +112,7 @@ impl Session {
                 let thread = threads.find(|thread| thread.object == Some(object))?;
                 thread.name.clone()
             }),
-            _ => {
-                // A subclass may have a field of that name for something else.
-                let fields = records.fields(state, object).into_iter();
-                let name = fields
-                    .filter(|field| state.classes()[field.class as usize].name == CLASS_LOADER)
-                    .find(|field| field.name == "name")?;
-                match name.value? {
-                    Value::Object(address) => {
-                        records.text(state, state.addresses.find(address)?, SNIPPET + 1)
-                    }
-                    _ => None,
-                }
-            }
+            _ => records.loader_name(state, object),
         }
     }
 

@@ -37,7 +37,7 @@ fn main() {
     let dump = measured("opening the dump", || {
         Dump::open(source, None, &Quiet).expect("a heap dump")
     });
-    let bytes = std::fs::metadata(source).map_or(0, |metadata| metadata.len());
+    let bytes = dump.info.bytes;
     let moment = Moment {
         gc: None,
         time: 0,

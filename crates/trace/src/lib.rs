@@ -14,6 +14,7 @@ mod points;
 mod reader;
 mod state;
 mod symbols;
+mod tables;
 mod values;
 mod writer;
 

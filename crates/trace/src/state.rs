@@ -4,7 +4,7 @@
 use std::io;
 
 use anthill_heap::{
-    AddressMap, BitSet, Block, Buffer, Column, HeapColumns, HeapState, ObjectId, Offsets, Tables,
+    AddressMap, BitSet, Block, Buffer, Column, HeapColumns, HeapState, ObjectId, Offsets,
 };
 use anthill_hprof::{Dump, RecordedValues};
 use rayon::prelude::*;
@@ -13,7 +13,11 @@ use rustc_hash::FxHashMap;
 use crate::block::{self, Block as Place, Kind, Label};
 use crate::column;
 use crate::header::Shape;
-use crate::{ClassTotals, Error, IdentityKind, StateHeader, StateKind, Totals, values::values_of};
+use crate::tables::StateTables;
+use crate::{
+    ClassTotals, Error, IdentityKind, StateHeader, StateKind, Totals,
+    values::{loader_names, values_of},
+};
 
 /// Values in a part of a column.
 pub(crate) const PART: usize = 1 << 18;
@@ -91,6 +95,8 @@ pub struct StateToWrite<'a> {
     /// The objects that GC roots keep alive, if that was computed.
     pub reachable: Option<&'a BitSet>,
     pub values: RecordedValues,
+    /// Names of class loaders, ascending.
+    pub loader_names: Vec<(ObjectId, String)>,
 }
 
 impl<'a> StateToWrite<'a> {
@@ -103,6 +109,7 @@ impl<'a> StateToWrite<'a> {
             identities: Identities::None,
             reachable: None,
             values: values_of(dump, contents),
+            loader_names: loader_names(dump),
         }
     }
 
@@ -115,6 +122,7 @@ impl<'a> StateToWrite<'a> {
             identities: Identities::None,
             reachable: None,
             values,
+            loader_names: Vec::new(),
         }
     }
 
@@ -258,7 +266,8 @@ pub(crate) fn encode(to_write: &StateToWrite, number: u32, write: &mut Write) ->
         addresses,
     } = to_write.state;
     let tables =
-        postcard::to_stdvec(tables).map_err(|error| Error::Unwritable(error.to_string()))?;
+        postcard::to_stdvec(&StateTables::from(tables).with_loader_names(&to_write.loader_names))
+            .map_err(|error| Error::Unwritable(error.to_string()))?;
     encoder.bytes(StateColumn::Tables, &tables)?;
     encoder.numbers(StateColumn::Classes, &columns.classes, column::plain)?;
     encoder.numbers(StateColumn::Details, &columns.details, column::plain)?;
@@ -373,7 +382,8 @@ pub(crate) fn decode(
     let decoder = Decoder { bytes, blocks };
     let shape = &header.shape;
     let objects = shape.objects as usize;
-    let tables: Tables = postcard::from_bytes(&decoder.bytes(StateColumn::Tables)?)
+    let bytes = decoder.bytes(StateColumn::Tables)?;
+    let tables: StateTables = postcard::from_bytes(&bytes)
         .map_err(|error| format!("its tables cannot be read: {error}"))?;
     let classes = decoder.numbers(StateColumn::Classes, objects, column::from_plain)?;
     let details = decoder.numbers(StateColumn::Details, objects, column::from_plain)?;
@@ -399,7 +409,7 @@ pub(crate) fn decode(
             .into(),
     };
     let state = HeapState {
-        tables,
+        tables: tables.into(),
         columns,
         addresses: decoder.addresses(objects)?,
     };

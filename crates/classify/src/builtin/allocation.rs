@@ -9,6 +9,25 @@ use crate::values::{Classified, LabelId, Values};
 
 const UNKNOWN: &str = "(not recorded)";
 
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+const TEN_SECONDS: u64 = 10 * SECOND;
+const TEN_MINUTES: u64 = 10 * MINUTE;
+
+fn age_name(age: u64) -> &'static str {
+    match age {
+        0..SECOND => "less than a second",
+        SECOND..TEN_SECONDS => "1 to 10 seconds",
+        TEN_SECONDS..MINUTE => "10 to 60 seconds",
+        MINUTE..TEN_MINUTES => "1 to 10 minutes",
+        TEN_MINUTES..HOUR => "10 to 60 minutes",
+        HOUR..DAY => "1 to 24 hours",
+        _ => "more than a day",
+    }
+}
+
 impl Context<'_> {
     pub(super) fn allocation_site(&self) -> Classified {
         self.by_trace(|values, trace| {
@@ -16,6 +35,9 @@ impl Context<'_> {
             let texts: Vec<String> = frames
                 .map(|frame| format!("{}.{}:{}", frame.class, frame.method, frame.line))
                 .collect();
+            if texts.is_empty() {
+                return values.one(UNKNOWN);
+            }
             let path = values.path(texts.iter().map(String::as_str));
             values.label(vec![path])
         })
@@ -26,11 +48,22 @@ impl Context<'_> {
         self.by_trace(|values, trace| {
             let serial = tables.traces[trace as usize].thread_serial;
             let thread = tables.threads.iter().find(|thread| thread.serial == serial);
-            match thread {
-                Some(thread) => values.one(&thread_name(thread)),
-                None if serial == 0 => values.one(UNKNOWN),
-                None => values.one(&format!("thread {serial}")),
+            let mut named = tables.allocating_threads.iter();
+            match (thread, named.find(|thread| thread.0 == serial)) {
+                (Some(thread), _) => values.one(&thread_name(thread)),
+                (None, Some((_, name))) => values.one(name),
+                (None, None) if serial == 0 => values.one(UNKNOWN),
+                (None, None) => values.one(&format!("thread {serial}")),
             }
+        })
+    }
+
+    /// How old each object is, in steps that people think in.
+    pub(super) fn age(&self) -> Classified {
+        let ages: FxHashMap<ObjectId, u64> = self.state().tables.ages.iter().copied().collect();
+        self.by_object(|values, object| match ages.get(&object) {
+            Some(&age) => values.one(age_name(age)),
+            None => values.one(UNKNOWN),
         })
     }
 

@@ -3,13 +3,15 @@
 use std::io::Write;
 
 use anthill_classify::{Definitions, OVERALL, Step, Tree, TreeNodeId};
-use anthill_session::{check_group, no_node};
+use anthill_heap::BitSet;
+use anthill_session::{Session, check_group, no_node};
 use clap::Args;
 use serde::Serialize;
 
 use crate::definitions::{DefinitionArguments, mistaken};
 use crate::failure::Failure;
 use crate::output::json;
+use crate::output::units::{count, share};
 use crate::source::{Source, SourceArguments};
 use crate::tree_view::{Node, TreeArguments, TreeView};
 
@@ -100,6 +102,15 @@ impl Arguments {
         Ok(steps)
     }
 
+    /// Whether objects are split by what only some of them are known for.
+    fn asks_for_allocation(&self) -> bool {
+        let names = ["allocation-site", "allocating-thread", "age"];
+        let mut words = self
+            .by
+            .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+        words.any(|word| names.contains(&word))
+    }
+
     fn nothing(&self) -> String {
         let nothing = match (&self.condition, &self.group) {
             (Some(condition), _) => format!("no object fulfils `{condition}`"),
@@ -167,9 +178,13 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
             .shown
             .shown(arguments.source.json || arguments.csv),
     };
+    let known = arguments
+        .asks_for_allocation()
+        .then(|| AllocationKnown::new(session, &group));
     let mut out = source.out();
     if arguments.source.json {
         let result = Classification {
+            allocation_known: known,
             group: arguments.group.as_deref(),
             condition: arguments.condition.as_deref(),
             by: &arguments.by,
@@ -182,6 +197,10 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         view.csv(&mut out)?;
     } else {
         view.text(&mut out)?;
+        if let Some(known) = known {
+            out.blank()?;
+            out.line(known.sentence())?;
+        }
     }
     Ok(out.flush()?)
 }
@@ -217,6 +236,40 @@ impl Split {
     }
 }
 
+/// Of how many of the objects it is known where they were allocated.
+#[derive(Serialize)]
+struct AllocationKnown {
+    objects: u64,
+    of: u64,
+}
+
+impl AllocationKnown {
+    fn new(session: &Session, group: &BitSet) -> Self {
+        let tables = &session.state().tables;
+        let allocations = tables.allocations.iter().map(|known| known.0);
+        let ages = tables.ages.iter().map(|known| known.0);
+        let mut known = BitSet::new(group.capacity());
+        for object in allocations.chain(ages) {
+            if group.contains(object) {
+                known.insert(object);
+            }
+        }
+        AllocationKnown {
+            objects: known.count() as u64,
+            of: group.count() as u64,
+        }
+    }
+
+    fn sentence(&self) -> String {
+        format!(
+            "Where an object comes from is known of {} of {} objects ({}): those that were sampled.",
+            count(self.objects),
+            count(self.of),
+            share(self.objects, self.of)
+        )
+    }
+}
+
 #[derive(Serialize)]
 struct Classification<'a> {
     group: Option<&'a str>,
@@ -224,5 +277,7 @@ struct Classification<'a> {
     condition: Option<&'a str>,
     by: &'a str,
     node: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocation_known: Option<AllocationKnown>,
     tree: Node<'a>,
 }

@@ -5,11 +5,13 @@ use std::io::Write;
 
 use anthill_graph::Convention;
 use anthill_heap::{HeapState, ObjectId, RootKind, RootOrigin, Strength};
-use anthill_session::{Analysis, Grouping, Row};
+use anthill_session::{Analysis, Grouping, History, LeakWindow, Recording, Row};
+use anthill_trace::elapsed;
 use clap::Args;
 use serde::Serialize;
 
 use crate::commands::dominators::{JsonItem, largest};
+use crate::commands::timeline;
 use crate::failure::Failure;
 use crate::names::ClassNames;
 use crate::output::table::{Align, Table};
@@ -48,6 +50,9 @@ const TOP: usize = 5;
 
 #[derive(Serialize)]
 struct Summary {
+    /// Of a recording: the state that is summed up, and the recording around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording: Option<RecordedState>,
     format: String,
     /// Milliseconds since 1970.
     timestamp: u64,
@@ -123,6 +128,70 @@ struct TopClass {
     retained: u64,
 }
 
+/// A state and the recording it is from.
+#[derive(Serialize)]
+struct RecordedState {
+    state: u32,
+    states: usize,
+    time_ns: u64,
+    gc: Option<u64>,
+    mark: Option<String>,
+    pause_ns: u64,
+    contents: bool,
+    complete: bool,
+    leak_window: Option<LeakWindow>,
+    #[serde(skip)]
+    words: Vec<String>,
+    #[serde(skip)]
+    window: Option<String>,
+}
+
+impl RecordedState {
+    fn new(recording: &Recording) -> Result<Self, Failure> {
+        let (trace, state) = (recording.trace(), recording.state());
+        let history = History::of_trace(trace.path())?;
+        let mut words = timeline::recording(trace, &history);
+        let gc = state
+            .gc
+            .map_or(String::new(), |gc| format!(", after gc:{gc}"));
+        let mark = state.mark.as_ref();
+        let mark = mark.map_or(String::new(), |mark| format!(", for mark:{mark}"));
+        words.push(format!(
+            "state #{} of {}, at {}{gc}{mark}, {}",
+            state.number,
+            trace.states().len(),
+            elapsed(state.time),
+            match state.contents {
+                true => "with contents",
+                false => "without contents (--contents records them)",
+            }
+        ));
+        Ok(RecordedState {
+            state: state.number,
+            states: trace.states().len(),
+            time_ns: state.time,
+            gc: state.gc,
+            mark: state.mark.clone(),
+            pause_ns: state.pause,
+            contents: state.contents,
+            complete: trace.is_complete(),
+            leak_window: history.window,
+            words,
+            window: timeline::window_sentence(&history),
+        })
+    }
+
+    fn text(&self, out: &mut Out) -> Result<(), Failure> {
+        for words in &self.words {
+            out.line(format!("  {words}"))?;
+        }
+        if let Some(window) = &self.window {
+            out.wrapped(&format!("  {window}"), 2)?;
+        }
+        Ok(())
+    }
+}
+
 impl Summary {
     fn new(source: &Source) -> Result<Self, Failure> {
         let session = &source.session;
@@ -138,6 +207,7 @@ impl Summary {
             shallow: analysis.weakly_reachable.bytes,
         };
         Ok(Summary {
+            recording: session.recording().map(RecordedState::new).transpose()?,
             format: info.format.clone(),
             timestamp: info.timestamp,
             id_size: info.id_size,
@@ -197,21 +267,11 @@ impl Summary {
     fn text(&self, source: &Source, out: &mut Out) -> Result<(), Failure> {
         let state = source.session.state();
         out.heading(&source.name)?;
-        let dumps = if self.dumps > 1 {
-            format!(", dump {} of {}", self.dump, self.dumps)
+        if let Some(recorded) = &self.recording {
+            recorded.text(out)?;
         } else {
-            String::new()
-        };
-        let packed = self.packed_bytes.map_or(String::new(), |packed| {
-            format!(" unpacked from a file of {}", bytes(packed))
-        });
-        out.line(format!(
-            "  {}, {}{packed}, {}-byte ids, taken {}{dumps}",
-            self.format,
-            bytes(self.file_bytes),
-            self.id_size,
-            date(self.timestamp),
-        ))?;
+            self.file_line(out)?;
+        }
         out.line(format!("  {}", source.layout()))?;
         out.line(format!("  {}", source.session.convention()))?;
         let index = match (&self.index.folder, self.index.used) {
@@ -262,6 +322,26 @@ impl Summary {
         self.top_table("objects that keep most alive", dominators)
             .print(out)?;
         Ok(out.flush()?)
+    }
+
+    /// What the file of a dump is.
+    fn file_line(&self, out: &mut Out) -> Result<(), Failure> {
+        let dumps = if self.dumps > 1 {
+            format!(", dump {} of {}", self.dump, self.dumps)
+        } else {
+            String::new()
+        };
+        let packed = self.packed_bytes.map_or(String::new(), |packed| {
+            format!(" unpacked from a file of {}", bytes(packed))
+        });
+        out.line(format!(
+            "  {}, {}{packed}, {}-byte ids, taken {}{dumps}",
+            self.format,
+            bytes(self.file_bytes),
+            self.id_size,
+            date(self.timestamp),
+        ))?;
+        Ok(())
     }
 
     /// How to see more of what is not reachable.

@@ -74,6 +74,39 @@ pub fn print_as(
     Ok(out.flush()?)
 }
 
+/// The envelope of results about more than one heap, which have no convention and no layout.
+#[derive(Serialize)]
+struct BareEnvelope<'a, T> {
+    anthill: Tool<'a>,
+    file: &'a str,
+    missing: &'a [Missing],
+    #[serde(flatten)]
+    result: T,
+}
+
+/// Prints a result that is not about one heap.
+pub fn print_bare(
+    out: &mut Out,
+    file: &str,
+    command: &str,
+    missing: &[Missing],
+    result: impl Serialize,
+) -> Result<(), Failure> {
+    let envelope = BareEnvelope {
+        anthill: Tool {
+            version: env!("CARGO_PKG_VERSION"),
+            schema: SCHEMA,
+            command,
+        },
+        file,
+        missing,
+        result,
+    };
+    serde_json::to_writer_pretty(&mut *out, &envelope)?;
+    out.blank()?;
+    Ok(out.flush()?)
+}
+
 /// An envelope whose array `rows` is written piece by piece.
 pub struct Rows(());
 

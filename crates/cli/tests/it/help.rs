@@ -2,7 +2,7 @@
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "summary",
     "histogram",
     "classify",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 23] = [
     "structures",
     "threads",
     "waste",
+    "timeline",
     "record",
     "attach",
     "detach",

@@ -10,6 +10,7 @@ mod input;
 mod merged_paths;
 mod multi_cache;
 mod program;
+mod recording;
 mod report;
 mod shapes;
 mod structures;

@@ -2,13 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use anthill_classify::{OVERALL, Step};
 use anthill_graph::Convention;
-use anthill_heap::{FieldType, HeapState, ObjectId, Quiet, Value};
+use anthill_heap::{FieldType, Frame, HeapState, ObjectId, Quiet, Value};
 use anthill_hprof::Dump;
 use anthill_leaks::Thresholds;
 use anthill_session::{Error, Grouping, IndexFolder, Options, Session};
 use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
-use anthill_trace::{Event, Facts, Mark, Moment, Point, StateKind, StateToWrite, TraceWriter};
+use anthill_trace::{
+    Event, Facts, Identities, Mark, Moment, Point, Sample as Allocation, StateKind, StateToWrite,
+    ThreadName, TraceWriter,
+};
 
 use crate::open;
 
@@ -247,4 +251,101 @@ fn states_are_chosen_by_points_and_kept_in_the_index() {
     assert!(refused(Some("twice"), None, &trace).contains("more than once"));
     assert!(refused(None, Some(1), &trace).contains("recording"));
     assert!(refused(Some("last"), None, &path).contains("heap dump"));
+}
+
+#[test]
+fn sampled_objects_know_where_by_whom_and_when_they_were_allocated() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("allocations of recordings", "no JDK was found");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let sample = Sample::start(jdk, "MultiCache", &["100"], &["-Xmx64m"]);
+    let path = dump_of(&sample, folder.path());
+    let dump = Dump::open(&path, None, &Quiet).unwrap();
+    let state = &dump.state;
+    let products: Vec<ObjectId> = (0..state.len())
+        .filter(|&object| state.class(object).name == "anthill.samples.Product")
+        .collect();
+    let trace = folder.path().join("app.trace");
+    let mut writer = TraceWriter::create(&trace, &facts()).unwrap();
+    let frame = |method: &str| Frame {
+        class: "shop.Cache".to_owned(),
+        method: method.to_owned(),
+        signature: "()V".to_owned(),
+        source: None,
+        line: 7,
+    };
+    let frames = ["load", "main"].map(|method| writer.frame(&frame(method)));
+    let stack = writer.stack(&frames);
+    let thread = writer.thread(&ThreadName {
+        id: 1,
+        name: "filler".to_owned(),
+    });
+    let class = writer.class("anthill.samples.Product");
+    // Of the second one only the time is known; the third died and its identity was given again.
+    for (time, tracked, known) in [
+        (30, 500, true),
+        (95, 501, false),
+        (10, 502, true),
+        (99, 502, false),
+        (101, 500, false),
+    ] {
+        let allocated = Allocation {
+            time: time * SECOND,
+            class,
+            size: 24,
+            weight: 512 << 10,
+            thread: known.then_some(thread),
+            stack: known.then_some(stack),
+            tracked: Some(tracked),
+        };
+        writer.add(Event::Sample(allocated)).unwrap();
+    }
+    let mut to_write = StateToWrite::from_dump(&dump, moment(100), false);
+    let address = |index: usize| state.addresses.address(products[index]);
+    to_write.identities = Identities::tracked(
+        state,
+        [(500, address(0)), (501, address(1)), (502, address(2))],
+    );
+    writer.state(&to_write).unwrap();
+    writer.finish().unwrap();
+
+    let session = open(&trace, Convention::DEFAULT).unwrap();
+    let group = session
+        .objects_of(|name| name == "anthill.samples.Product", false)
+        .unwrap();
+    let counts = |by: &str| {
+        let tree = session
+            .classify(&group, &Step::parse_list(by).unwrap())
+            .unwrap();
+        let children = tree.node(OVERALL).children.iter();
+        let mut counts: Vec<(String, u64)> = children
+            .map(|&child| (tree.node(child).key.clone(), tree.node(child).objects))
+            .collect();
+        counts.sort();
+        counts
+    };
+    let rest = products.len() as u64;
+    let named = |counts: &[(&str, u64)]| -> Vec<(String, u64)> {
+        counts
+            .iter()
+            .map(|&(key, count)| (key.to_owned(), count))
+            .collect()
+    };
+    assert_eq!(
+        counts("allocation-site"),
+        named(&[("(not recorded)", rest - 1), ("shop.Cache.load:7", 1)])
+    );
+    assert_eq!(
+        counts("allocating-thread"),
+        named(&[("(not recorded)", rest - 1), ("filler", 1)])
+    );
+    assert_eq!(
+        counts("age"),
+        named(&[
+            ("(not recorded)", rest - 3),
+            ("1 to 10 minutes", 1),
+            ("1 to 10 seconds", 2),
+        ])
+    );
 }

@@ -1,0 +1,263 @@
+//! Recordings: the timeline, and every command on a state as on the dump it was made from.
+
+use std::path::{Path, PathBuf};
+
+use anthill_heap::{BitSet, HeapBuilder, Quiet};
+use anthill_hprof::{Dump, RecordedValues};
+use anthill_testkit::{DumpOptions, Jdk, Sample as Program, skipped};
+use anthill_trace::{
+    Cost, Dropped, Event, Facts, Gc, Mark, Moment, Sample, StateKind, StateToWrite, TraceWriter,
+};
+use serde_json::Value;
+
+use crate::program::{assert_expected, json, print, run, scratch};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn moment(seconds: u64, gc: u64) -> Moment {
+    Moment {
+        gc: Some(gc),
+        time: seconds * SECOND,
+        timestamp: 1_700_000_000_000 + seconds * 1000,
+        kind: StateKind::Dump,
+        mark: None,
+        pause: 30_000_000,
+        source_bytes: None,
+    }
+}
+
+/// A recording of a list that grows in its second half.
+fn growing(name: &str) -> PathBuf {
+    let path = scratch(name);
+    let facts = Facts {
+        started: 1_700_000_000 * SECOND,
+        version: "17.0.12+7".to_owned(),
+        vm: "OpenJDK 64-Bit Server VM".to_owned(),
+        collector: "G1".to_owned(),
+        command_line: "java -jar shop.jar".to_owned(),
+        cores: Some(2),
+        max_heap: Some(512 << 20),
+        missing: vec!["owned monitors: the agent was attached later".to_owned()],
+        ..Facts::default()
+    };
+    let mut writer = TraceWriter::create(&path, &facts).unwrap();
+    let class = writer.class("shop.Order");
+    for state in 1..=24u64 {
+        let time = state * 10 * SECOND;
+        for gc in [state * 2 - 1, state * 2] {
+            let start = time - (state * 2 - gc) * 5 * SECOND;
+            let gc = Gc {
+                number: gc,
+                full: gc % 10 == 0,
+                collector: "G1 Young Generation".to_owned(),
+                cause: "G1 Evacuation Pause".to_owned(),
+                start,
+                end: start + gc * 1_000_000,
+                used_before: Some(64 << 20),
+                used_after: Some((20 + gc) << 20),
+                committed: Some(128 << 20),
+            };
+            writer.add(Event::Gc(gc)).unwrap();
+        }
+        let sample = Sample {
+            time,
+            class,
+            size: 24,
+            weight: state << 20,
+            ..Sample::default()
+        };
+        writer.add(Event::Sample(sample)).unwrap();
+        let cost = Cost {
+            time,
+            pause: 30_000_000,
+            agent: 1_000_000,
+            recorder: 60_000_000,
+            what: format!("state {state}"),
+        };
+        writer.add(Event::Cost(cost)).unwrap();
+        let mut heap = HeapBuilder::new();
+        let orders = 100 + state.saturating_sub(12) * 20;
+        for order in 0..orders {
+            heap.object(&format!("o{order}"), "shop.Order", 24);
+            heap.object(&format!("c{order}"), "shop.Customer", 16);
+        }
+        heap.object("main", "shop.Main", 4096);
+        let names: Vec<String> = (0..orders).map(|order| format!("o{order}")).collect();
+        heap.edges(&format!("main -> {}", names.join(" ")));
+        heap.root("main");
+        let heap = heap.build();
+        let mut reachable = BitSet::new(heap.len() as usize);
+        (0..heap.len())
+            .filter(|&object| heap.class(object).name != "shop.Customer")
+            .for_each(|object| reachable.insert(object));
+        let mut moment = moment(state * 10, state * 2);
+        moment.mark = (state == 13).then(|| "after deploy".to_owned());
+        let mut to_write = StateToWrite::from_state(&heap, moment, RecordedValues::default());
+        to_write.reachable = Some(&reachable);
+        writer.state(&to_write).unwrap();
+    }
+    let mark = Mark {
+        time: 125 * SECOND,
+        text: "deploy".to_owned(),
+    };
+    writer.add(Event::Mark(mark)).unwrap();
+    let dropped = Dropped {
+        time: 200 * SECOND,
+        what: "state".to_owned(),
+        amount: 1,
+        reason: "the disk is full".to_owned(),
+    };
+    writer.add(Event::Dropped(dropped)).unwrap();
+    writer.finish().unwrap();
+    path
+}
+
+#[test]
+fn the_timeline_shows_sizes_types_collections_marks_and_where_the_heap_only_grows() {
+    let path = growing("growing.trace");
+    let file = path.to_str().unwrap();
+    let named = |text: &str| text.replace(file, "growing.trace");
+    assert_expected("timeline.txt", &named(&print(&["timeline", file])));
+    let csv = print(&["timeline", file, "--csv", "--class", "shop.Order"]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 1 + 24 * 2);
+    assert_eq!(lines[0], "point,seconds,gc,mark,type,objects,bytes");
+    // 100 orders of 24 bytes and the main object of 4096.
+    assert_eq!(lines[1], "#1,10.000,2,,,101,6496");
+    assert_eq!(lines[2], "#1,10.000,2,,shop.Order,100,2400");
+    let timeline = json(&["timeline", file]);
+    assert_eq!(timeline["leak_window"]["to"], 23);
+    assert_eq!(timeline["gcs"].as_array().unwrap().len(), 48);
+    assert_eq!(timeline["facts"]["max_heap"], 512 << 20);
+    assert_eq!(timeline["complete"], true);
+    assert_eq!(run(&["timeline", file, "--class", "nothing"]).code, 1);
+    assert_eq!(run(&["timeline", file, "--at", "last"]).code, 2);
+}
+
+#[test]
+fn a_state_of_a_recording_is_opened_by_its_point() {
+    let path = growing("points.trace");
+    let file = path.to_str().unwrap();
+    let summary = |at: &[&str]| json(&[&["summary", file], at].concat());
+    assert_eq!(summary(&[])["recording"]["state"], 24);
+    for (at, state) in [
+        ("gc:11", 5),
+        ("1m5s", 6),
+        ("after deploy", 13),
+        ("deploy", 12),
+    ] {
+        assert_eq!(summary(&["--at", at])["recording"]["state"], state, "{at}");
+    }
+    let text = print(&["summary", file, "--at", "after deploy"]);
+    for words in [
+        "recording of OpenJDK 64-Bit Server VM 17.0.12+7, G1, at most 512.0 MB heap, 2 cores",
+        "state #13 of 24, at 2m10s, after gc:26, for mark:after deploy, without contents",
+        "The heap keeps growing from #",
+    ] {
+        assert!(text.contains(words), "{words} is not in\n{text}");
+    }
+    let wrong = run(&["histogram", file, "--at", "gc:1"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.err.contains("#1  10s  gc:2"), "{}", wrong.err);
+    assert_eq!(run(&["histogram", file, "--dump", "1"]).code, 2);
+    let strings = run(&["strings", file, "x"]);
+    assert_eq!(strings.code, 2);
+    assert!(strings.err.contains("were not recorded"), "{}", strings.err);
+}
+
+/// A recording of one state, that of the dump.
+fn record(dump: &Path, contents: bool) -> PathBuf {
+    let path = scratch(if contents { "full.trace" } else { "bare.trace" });
+    let dump = Dump::open(dump, None, &Quiet).unwrap();
+    let mut writer = TraceWriter::create(&path, &Facts::default()).unwrap();
+    let mut to_write = StateToWrite::from_dump(&dump, moment(1, 1), contents);
+    to_write.moment.timestamp = dump.info.timestamp;
+    writer.state(&to_write).unwrap();
+    writer.finish().unwrap();
+    path
+}
+
+/// A result without what names the file it is from.
+fn unnamed(mut result: Value, file: &str) -> Value {
+    let fields = result.as_object_mut().unwrap();
+    for field in [
+        "file",
+        "recording",
+        "format",
+        "file_bytes",
+        "packed_bytes",
+        "index",
+    ] {
+        fields.remove(field);
+    }
+    let text = result.to_string().replace(file, "FILE");
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn every_command_answers_on_a_recorded_state_as_on_its_dump() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("commands on recordings", "no JDK was found");
+    };
+    let sample = Program::start(jdk, "MultiCache", &["2000"], &["-Xmx64m"]);
+    let dump = scratch("recorded.hprof");
+    sample.dump(&dump, DumpOptions::default());
+    let product = "anthill.samples.Product";
+    let without_contents: [&[&str]; 8] = [
+        &["histogram"],
+        &["histogram", "--by", "loader"],
+        &["classify", "--by", "type,closest-root"],
+        &[
+            "classify",
+            "--by",
+            "package,pointed-from,type",
+            "--class",
+            product,
+        ],
+        &["classify", "--where", "in_degree > 5", "--by", "type"],
+        &["owners", product],
+        &["paths", product],
+        &["inspect", "class(\"anthill.samples.Product\")"],
+    ];
+    let with_contents: [&[&str]; 7] = [
+        &["summary"],
+        &["dominators"],
+        &["threads"],
+        &["strings", "a"],
+        &["waste"],
+        &["classify", "--by", "field(id)", "--class", product],
+        &["classify", "--by", "text", "--class", "java.lang.String"],
+    ];
+    let answer = |path: &Path, question: &[&str]| {
+        let file = path.to_str().unwrap();
+        let mut arguments = vec![question[0], file];
+        arguments.extend(&question[1..]);
+        let ran = run(&[&arguments[..], &["--json", "--no-index"]].concat());
+        match ran.code {
+            0 => unnamed(serde_json::from_str(&ran.out).unwrap(), file),
+            code => Value::String(format!("{code} {}", ran.err.replace(file, "FILE"))),
+        }
+    };
+    let (bare, full) = (record(&dump, false), record(&dump, true));
+    for question in without_contents {
+        let expected = answer(&dump, question);
+        assert!(expected.is_object(), "{question:?}: {expected}");
+        assert_eq!(answer(&full, question), expected, "{question:?}");
+        assert_eq!(answer(&bare, question), expected, "{question:?}");
+    }
+    for question in with_contents {
+        assert_eq!(
+            answer(&full, question),
+            answer(&dump, question),
+            "{question:?}"
+        );
+    }
+    let refused = answer(
+        &bare,
+        &["classify", "--by", "field(\"id\") % 10", "--class", product],
+    );
+    assert!(
+        refused.as_str().unwrap().contains("not recorded"),
+        "{refused}"
+    );
+}
