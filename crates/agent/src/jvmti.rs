@@ -105,12 +105,16 @@ pub type HeapReference = extern "C" fn(
     *mut c_void,
 ) -> i32;
 
+pub type PrimitiveField =
+    extern "C" fn(i32, *const ReferenceInfo, i64, *mut i64, u64, i32, *mut c_void) -> i32;
+
 #[repr(C)]
 #[derive(Default)]
-pub struct HeapCallbacks {
-    pub iteration: Option<HeapIteration>,
-    pub reference: Option<HeapReference>,
-    others: [usize; 14],
+struct HeapCallbacks {
+    iteration: Option<HeapIteration>,
+    reference: Option<HeapReference>,
+    primitive_field: Option<PrimitiveField>,
+    others: [usize; 13],
 }
 
 /// The callbacks of events, numbered from [`event::VM_INIT`].
@@ -343,6 +347,20 @@ impl Jvmti {
             ..HeapCallbacks::default()
         };
         checked(self.iterate_raw(filter, class, &callbacks, ptr::from_mut(data).cast()))
+    }
+
+    /// Visits the fields of all instances of a class that are neither objects nor arrays.
+    pub fn iterate_fields<T>(
+        self,
+        class: Handle,
+        callback: PrimitiveField,
+        data: &mut T,
+    ) -> Result<(), Code> {
+        let callbacks = HeapCallbacks {
+            primitive_field: Some(callback),
+            ..HeapCallbacks::default()
+        };
+        checked(self.iterate_raw(0, class, &callbacks, ptr::from_mut(data).cast()))
     }
 
     /// Visits all references and roots.

@@ -14,6 +14,8 @@ use crate::clock;
 /// Events are dropped while so many bytes wait.
 const MOST_BYTES: usize = 4 << 20;
 const MOST_GCS: usize = 4096;
+/// A recorder that lets so much wait, definitions included, is given up.
+const GIVEN_UP: usize = 64 << 20;
 /// So many bytes are sent at once rather than at the next tick.
 const ENOUGH_BYTES: usize = 64 << 10;
 const TICK: Duration = Duration::from_millis(100);
@@ -34,6 +36,19 @@ struct Waiting {
     closing: bool,
     closed: bool,
     prompt: bool,
+    given_up: bool,
+}
+
+impl Waiting {
+    fn append(&mut self, message: &FromAgent) {
+        if !self.given_up {
+            message.encode(&mut self.bytes);
+        }
+        if self.bytes.len() > GIVEN_UP {
+            self.given_up = true;
+            self.bytes = Vec::new();
+        }
+    }
 }
 
 pub struct Outbox {
@@ -66,13 +81,18 @@ impl Outbox {
 
     /// An answer or a definition: never dropped, sent at the next tick.
     pub fn say(&self, message: &FromAgent) {
-        message.encode(&mut self.lock().bytes);
+        self.lock().append(message);
+    }
+
+    /// Whether so much waited that the recorder cannot be listening any more; nothing is kept then.
+    pub fn is_given_up(&self) -> bool {
+        self.lock().given_up
     }
 
     /// Like [`Outbox::say`], sent at once.
     pub fn say_now(&self, message: &FromAgent) {
         let mut waiting = self.lock();
-        message.encode(&mut waiting.bytes);
+        waiting.append(message);
         self.hurry(waiting);
     }
 
@@ -173,7 +193,7 @@ impl Outbox {
             threads: std::mem::take(&mut waiting.dropped_threads),
         };
         let bytes = std::mem::take(&mut waiting.bytes);
-        let closing = waiting.closing;
+        let closing = waiting.closing || waiting.given_up;
         drop(waiting);
 
         for mut gc in gcs {
@@ -295,6 +315,24 @@ mod tests {
         });
         assert_eq!(arrived as u64 + dropped.unwrap_or(0), u64::from(sent));
         assert!(dropped.is_some(), "a million events do not fit");
+    }
+
+    #[test]
+    fn a_recorder_that_never_listens_is_given_up_and_takes_no_memory() {
+        let outbox = Outbox::new();
+        let text = FromAgent::Class(anthill_wire::Class {
+            id: 1,
+            signature: "x".repeat(1 << 20),
+        });
+        for _ in 0..63 {
+            outbox.say(&text);
+        }
+        assert!(!outbox.is_given_up());
+        for _ in 0..1000 {
+            outbox.say(&text);
+        }
+        assert!(outbox.is_given_up());
+        assert!(outbox.lock().bytes.is_empty());
     }
 
     #[test]

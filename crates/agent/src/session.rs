@@ -191,6 +191,9 @@ impl Session {
 
     /// Adds an event that took since `start` to the cost.
     pub fn count_event(&self, start: u64) {
+        if self.outbox.is_given_up() && !self.is_ending() {
+            self.disconnect();
+        }
         self.spent.events.fetch_add(1, Ordering::Relaxed);
         let took = clock::now().saturating_sub(start);
         self.spent.event_ns.fetch_add(took, Ordering::Relaxed);

@@ -102,18 +102,25 @@ impl Symbols {
         self.new_stack(outbox, frames)
     }
 
-    /// The number of a method, which [`Symbols::report`] reports later if it is new.
+    /// The number of a method that was reported, or a new number under which it will be, by [`Symbols::report`]; whether
+    /// it is new. Nobody else can name it before that.
     pub fn method_number(&self, method: Member) -> (u32, bool) {
         let mut known = self.lock();
         match known.methods.get(&method) {
             Some(&number) => (number, false),
-            None => (known.add_method(method), true),
+            None => {
+                known.last_method += 1;
+                (known.last_method, true)
+            }
         }
     }
 
-    /// Reports a method that got its number but not its name.
+    /// Reports a method that got a number but no name.
     pub fn report(&self, jvmti: Jvmti, jni: Jni, outbox: &Outbox, method: Member, number: u32) {
-        outbox.say(&described(jvmti, jni, method, number));
+        let message = described(jvmti, jni, method, number);
+        let mut known = self.lock();
+        outbox.say(&message);
+        known.methods.entry(method).or_insert(number);
     }
 
     fn known_stack(&self, frames: &[FrameInfo]) -> Option<u32> {

@@ -1,18 +1,19 @@
 //! A walk from the roots over all references that gives every object an id for good, as a tag, and writes what it meets into a
 //! file. Everything stands still meanwhile, so the callback only appends to a buffer.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io::{self, Write};
 
 use anthill_wire::walk::{MAGIC, Record, ReferenceKind, RootFrame, RootKind};
-use anthill_wire::{Field, FromAgent, Shape, StateDone, TakeWalk};
+use anthill_wire::{Field, FromAgent, Shape, StateDone, TakeWalk, field_places};
 
 use crate::dump::Stopwatch;
 use crate::jni::{Handle, Jni, Member};
 use crate::jvmti::{self, Jvmti, ReferenceInfo, StackInfo};
 use crate::session::Session;
+use crate::symbols::Symbols;
 
 const BUFFER: usize = 1 << 20;
 
@@ -68,11 +69,9 @@ impl Walker {
         order: &TakeWalk,
     ) -> Result<Counts, String> {
         for attempt in 1.. {
-            self.with_classes(tags, jni, |class| {
-                tag_class(session, tags, class);
-            })?;
+            let virtual_threads = self.prepare(session, tags, jni)?;
             let file = File::create(&order.path).map_err(|e| format!("{}: {e}", order.path))?;
-            let mut walk = Walk::new(session, file);
+            let mut walk = Walk::new(session, file, virtual_threads);
             walk.counts.gc = session.pauses.count();
             let followed = tags.follow_references(met, &mut walk);
             let last = attempt == ATTEMPTS;
@@ -85,7 +84,7 @@ impl Walker {
             if session.is_ending() {
                 return Err("the walk was broken off".to_owned());
             }
-            for &(method, number) in &walk.methods {
+            for (&method, &number) in &walk.methods {
                 session
                     .symbols
                     .report(session.jvmti, jni, &session.outbox, method, number);
@@ -111,17 +110,116 @@ impl Walker {
         Ok(())
     }
 
-    fn with_classes(
+    /// Gives all classes ids, and looks which virtual threads there are.
+    fn prepare<'a>(
         &self,
+        session: &'a Session,
         tags: Jvmti,
         jni: Jni,
-        mut work: impl FnMut(Handle),
-    ) -> Result<(), String> {
+    ) -> Result<Option<VirtualThreads<'a>>, String> {
+        let mut virtual_threads = None;
         for class in tags.loaded_classes().map_err(classes_failed)? {
-            work(class);
+            tag_class(session, tags, class);
+            if tags.class_signature(class).as_deref() == Some(VirtualThreads::CLASS) {
+                virtual_threads = Some(VirtualThreads::find(session, tags, jni, class)?);
+            }
             jni.delete_local(class);
         }
-        Ok(())
+        Ok(virtual_threads)
+    }
+}
+
+/// The virtual threads that were started. HotSpot crashes when a walk comes to one that is being made (its
+/// continuation is not there yet), so only those are entered of which it is known that they were complete before.
+struct VirtualThreads<'a> {
+    class: u64,
+    /// Of the field with the state, if there is one.
+    state: Option<i32>,
+    started: HashSet<u64>,
+    symbols: &'a Symbols,
+}
+
+impl<'a> VirtualThreads<'a> {
+    const CLASS: &'static str = "Ljava/lang/VirtualThread;";
+    /// What the field holds until the thread is started.
+    const NEW: u64 = 0;
+
+    fn find(
+        session: &'a Session,
+        tags: Jvmti,
+        jni: Jni,
+        class: Handle,
+    ) -> Result<VirtualThreads<'a>, String> {
+        let id = tag_class(session, tags, class);
+        let mut shapes = HashMap::new();
+        jni.in_frame(|| {
+            collect_shapes(session, tags, jni, class, &mut shapes);
+            Ok(())
+        })?;
+        let state = field_places(id, |class| shapes.get(&class)).and_then(|(first, places)| {
+            let named = |place: &anthill_wire::FieldPlace| {
+                place.class == id && shapes[&id].fields[place.field].name == "state"
+            };
+            let place = places.iter().position(named)?;
+            i32::try_from(first + place).ok()
+        });
+        let mut threads = VirtualThreads {
+            class: id,
+            state,
+            started: HashSet::new(),
+            symbols: &session.symbols,
+        };
+        tags.iterate_fields(class, virtual_thread_field, &mut threads)
+            .map_err(|code| {
+                format!("virtual threads cannot be listed: {}", jvmti::meaning(code))
+            })?;
+        Ok(threads)
+    }
+}
+
+/// Called by the JVM while everything stands still.
+extern "C" fn virtual_thread_field(
+    _: i32,
+    info: *const ReferenceInfo,
+    _: i64,
+    tag: *mut i64,
+    value: u64,
+    _: i32,
+    data: *mut c_void,
+) -> i32 {
+    // SAFETY: `data` is the `VirtualThreads` that was given to the iteration, which nobody else uses meanwhile, and
+    // the JVM passes the field's index and the place of the object's tag.
+    let (threads, index, tag) = unsafe {
+        let threads = &mut *data.cast::<VirtualThreads>();
+        (threads, (*info).index, &mut *tag)
+    };
+    // The value of an int is in the lower half.
+    if Some(index) == threads.state && value & 0xffff_ffff != VirtualThreads::NEW {
+        if *tag == 0 {
+            *tag = threads.symbols.next_id() as i64;
+        }
+        threads.started.insert(*tag as u64);
+    }
+    jvmti::VISIT_OBJECTS
+}
+
+/// The shapes of a class, its superclasses and all their interfaces.
+fn collect_shapes(
+    session: &Session,
+    tags: Jvmti,
+    jni: Jni,
+    class: Handle,
+    shapes: &mut HashMap<u64, Shape>,
+) {
+    let id = tag_class(session, tags, class);
+    if shapes.contains_key(&id) {
+        return;
+    }
+    shapes.insert(id, shape(session, tags, jni, class, id));
+    let mut next = tags.interfaces(class);
+    next.push(jni.superclass(class));
+    for class in next.into_iter().filter(|class| !class.is_null()) {
+        collect_shapes(session, tags, jni, class, shapes);
     }
 }
 
@@ -199,14 +297,20 @@ struct Walk<'a> {
     buffer: Vec<u8>,
     seen: Seen,
     counts: Counts,
-    methods: Vec<(Member, u32)>,
+    virtual_threads: Option<VirtualThreads<'a>>,
+    /// Methods that must still be reported.
+    methods: HashMap<Member, u32>,
     failed: Option<io::Error>,
     /// The walk ended before its end.
     aborted: bool,
 }
 
 impl<'a> Walk<'a> {
-    fn new(session: &'a Session, file: File) -> Walk<'a> {
+    fn new(
+        session: &'a Session,
+        file: File,
+        virtual_threads: Option<VirtualThreads<'a>>,
+    ) -> Walk<'a> {
         let mut buffer = Vec::with_capacity(BUFFER + 128);
         buffer.extend_from_slice(MAGIC);
         Walk {
@@ -215,7 +319,8 @@ impl<'a> Walk<'a> {
             buffer,
             seen: Seen::default(),
             counts: Counts::default(),
-            methods: Vec::new(),
+            virtual_threads,
+            methods: HashMap::new(),
             failed: None,
             aborted: false,
         }
@@ -284,9 +389,12 @@ impl<'a> Walk<'a> {
         if method.0.is_null() {
             return 0;
         }
+        if let Some(&number) = self.methods.get(&method) {
+            return number;
+        }
         let (number, new) = self.session.symbols.method_number(method);
         if new {
-            self.methods.push((method, number));
+            self.methods.insert(method, number);
         }
         number
     }
@@ -330,6 +438,14 @@ impl<'a> Walk<'a> {
         self.buffer.clear();
     }
 
+    /// Whether what the object refers to is walked too.
+    fn enters(&self, id: u64, class: u64) -> bool {
+        match &self.virtual_threads {
+            Some(threads) => threads.class != class || threads.started.contains(&id),
+            None => true,
+        }
+    }
+
     fn should_end(&self) -> bool {
         self.failed.is_some() || self.session.is_ending()
     }
@@ -367,7 +483,10 @@ extern "C" fn met(
         let from = unsafe { *referrer_tag } as u64;
         walk.reference(kind, from, id, info);
     }
-    jvmti::VISIT_OBJECTS
+    match walk.enters(id, class_tag as u64) {
+        true => jvmti::VISIT_OBJECTS,
+        false => 0,
+    }
 }
 
 /// A set of ids. Ids of dead objects lie together, so whole pages stay empty.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use anthill_testkit::{Jdk, Sample};
 use anthill_wire::{Follow, FromAgent, SetSampling, ToAgent};
 
-use crate::recorder::Listener;
+use crate::recorder::{Listener, Recorder};
 
 /// Symbols by number, checked to be there before they are named.
 #[derive(Default)]
@@ -212,6 +212,43 @@ fn thousands_of_threads_are_reported_by_name_and_end() {
         // `join` returns a little before the JVM reports the end.
         let still = names.keys().filter(|n| !ended.contains(n)).count();
         assert!(still < 20, "{still} have not ended");
+    }
+}
+
+#[test]
+fn virtual_threads_are_sampled_and_go_on() {
+    for jdk in Jdk::all() {
+        let listener = Listener::new(",sample=16384");
+        let mut sample = Sample::start(jdk, "Recorded", &["100"], &[&listener.flag()]);
+        let mut recorder = listener.accept();
+        let mut run = |recorder: &mut Recorder| {
+            sample.tell("virtual 3000");
+            for round in 0..3 {
+                let (done, _) = recorder.dump(&listener.folder().join(format!("{round}.hprof")));
+                assert_eq!(done.failure, None);
+                let walked = recorder.walk(&listener.folder().join("walk"));
+                assert_eq!(walked.failure, None);
+            }
+            sample.wait();
+            sample.count("virtual threads run")
+        };
+        let (first, second) = (run(&mut recorder), run(&mut recorder));
+        assert_eq!(second, 2 * first);
+        if first == 0 {
+            continue;
+        }
+        let symbols = Symbols::of(&recorder.flushed());
+        let threads: HashSet<_> = symbols
+            .samples
+            .iter()
+            .filter(|s| symbols.frames_named(s.stack, "run").next().is_some())
+            .map(|s| s.thread)
+            .collect();
+        assert!(
+            threads.len() > 1000,
+            "{} threads were sampled",
+            threads.len()
+        );
     }
 }
 

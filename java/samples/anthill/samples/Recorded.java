@@ -4,16 +4,18 @@ import com.sun.management.ThreadMXBean;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.management.ManagementFactory;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A program to be recorded: it does what it is told and goes on checking its own results.
  *
  * <p>Commands: {@code heads N} makes N heads more, {@code drop N} forgets the oldest, {@code churn MB}
- * allocates so much garbage, {@code gc} collects, {@code threads N} runs N threads, {@code unload N}
- * loads a class N times in a loader of its own and forgets it, {@code run MS} works in the background of
+ * allocates so much garbage, {@code gc} collects, {@code threads N} runs N threads, {@code virtual N} as
+ * many virtual ones, {@code unload N} loads a class N times in a loader of its own and forgets it, {@code run MS} works in the background of
  * the console for so long, {@code exit} ends the program at once.
  */
 final class Recorded {
@@ -23,6 +25,7 @@ final class Recorded {
     private static int nextNumber;
     private static int unloaded;
     private static int threadsRun;
+    private static int virtualRun;
 
     /** The head of a small data structure. */
     static class Head {
@@ -116,6 +119,33 @@ final class Recorded {
         threadsRun += count;
     }
 
+    /** Does nothing where the JDK has no virtual threads. */
+    private static void runVirtualThreads(int count) throws Exception {
+        Method start;
+        try {
+            start = Thread.class.getMethod("startVirtualThread", Runnable.class);
+        } catch (NoSuchMethodException e) {
+            return;
+        }
+        CountDownLatch done = new CountDownLatch(count);
+        AtomicLong sum = new AtomicLong();
+        for (int i = 0; i < count; i++) {
+            Runnable work = () -> {
+                byte[][] kept = new byte[16][];
+                for (int j = 0; j < kept.length; j++) {
+                    kept[j] = new byte[4096];
+                    Thread.yield();
+                }
+                sum.addAndGet(kept.length);
+                done.countDown();
+            };
+            start.invoke(null, work);
+        }
+        done.await();
+        expect(sum.get() == 16L * count, "virtual threads' sum");
+        virtualRun += count;
+    }
+
     private static void loadAndForget(int count) throws ReflectiveOperationException {
         String name = Recorded.class.getName() + "$Visitor";
         for (int i = 0; i < count; i++) {
@@ -169,6 +199,9 @@ final class Recorded {
             case "threads":
                 runThreads(number);
                 break;
+            case "virtual":
+                runVirtualThreads(number);
+                break;
             case "unload":
                 loadAndForget(number);
                 break;
@@ -193,6 +226,7 @@ final class Recorded {
             Console.truth("heads", HEADS.size());
             Console.truth("first head", nextNumber - HEADS.size());
             Console.truth("threads run", threadsRun);
+            Console.truth("virtual threads run", virtualRun);
             Console.truth("classes forgotten", unloaded);
             Console.truth("allocated bytes", threads.getThreadAllocatedBytes(thread));
             command = Console.ready();
