@@ -324,12 +324,16 @@ impl Jvmti {
         checked(self.set_tag_raw(object, tag as i64))
     }
 
-    /// Local handles to all objects with the tag.
-    pub fn objects_with_tag(self, tag: u64) -> Result<Vec<Handle>, Code> {
+    /// Local handles to all objects with one of the tags: a pass over all tags there are.
+    pub fn objects_with_tags(self, tags: &[u64]) -> Result<Vec<Handle>, Code> {
         let (mut count, mut objects) = (0, ptr::null_mut());
-        let wanted = tag as i64;
-        let code =
-            self.objects_with_tags_raw(1, &wanted, &mut count, &mut objects, ptr::null_mut());
+        let code = self.objects_with_tags_raw(
+            i32::try_from(tags.len()).unwrap_or(i32::MAX),
+            tags.as_ptr().cast(),
+            &mut count,
+            &mut objects,
+            ptr::null_mut(),
+        );
         checked(code)?;
         Ok(self.taken_list(code, count, objects))
     }

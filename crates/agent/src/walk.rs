@@ -17,8 +17,8 @@ use crate::symbols::Symbols;
 
 const BUFFER: usize = 1 << 20;
 
-/// A walk is begun anew when it met a class that was loaded after the classes had been listed, so many times.
-const ATTEMPTS: usize = 3;
+/// Of so many classes that the JVM did not list the names are looked up.
+const MOST_UNLISTED: usize = 64;
 
 /// What walks have in common.
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl Walker {
                 done.references = counts.references;
                 if counts.classless > 0 {
                     done.identities_missing = Some(format!(
-                        "{} objects are of classes that were loaded just then",
+                        "the classes of {} objects are not known",
                         counts.classless
                     ));
                 }
@@ -68,38 +68,36 @@ impl Walker {
         jni: Jni,
         order: &TakeWalk,
     ) -> Result<Counts, String> {
-        for attempt in 1.. {
-            let virtual_threads = self.prepare(session, tags, jni)?;
-            let file = File::create(&order.path).map_err(|e| format!("{}: {e}", order.path))?;
-            let mut walk = Walk::new(session, file, virtual_threads);
-            walk.counts.gc = session.pauses.count();
-            let followed = tags.follow_references(met, &mut walk);
-            let last = attempt == ATTEMPTS;
-            if walk.counts.classless > 0 && !last && !session.is_ending() {
-                continue;
-            }
-            followed
-                .map_err(|code| format!("the heap cannot be walked: {}", jvmti::meaning(code)))?;
-            walk.finish().map_err(|e| format!("{}: {e}", order.path))?;
-            if session.is_ending() {
-                return Err("the walk was broken off".to_owned());
-            }
-            for (&method, &number) in &walk.methods {
-                session
-                    .symbols
-                    .report(session.jvmti, jni, &session.outbox, method, number);
-            }
-            let counts = walk.counts;
-            self.send_shapes(session, tags, jni)?;
-            return Ok(counts);
+        let virtual_threads = self.prepare(session, tags, jni)?;
+        let file = File::create(&order.path).map_err(|e| format!("{}: {e}", order.path))?;
+        let mut walk = Walk::new(session, file, virtual_threads);
+        walk.counts.gc = session.pauses.count();
+        tags.follow_references(met, &mut walk)
+            .map_err(|code| format!("the heap cannot be walked: {}", jvmti::meaning(code)))?;
+        walk.finish().map_err(|e| format!("{}: {e}", order.path))?;
+        for (&method, &number) in &walk.methods {
+            session
+                .symbols
+                .report(session.jvmti, jni, &session.outbox, method, number);
         }
-        unreachable!("the last attempt returns")
+        self.send_shapes(session, tags, jni, &walk.unlisted_classes)?;
+        Ok(walk.counts)
     }
 
     /// Sends how the classes are made that were not sent before.
-    fn send_shapes(&mut self, session: &Session, tags: Jvmti, jni: Jni) -> Result<(), String> {
-        let loaded = tags.loaded_classes().map_err(classes_failed)?;
-        for class in loaded {
+    fn send_shapes(
+        &mut self,
+        session: &Session,
+        tags: Jvmti,
+        jni: Jni,
+        unlisted: &HashSet<u64>,
+    ) -> Result<(), String> {
+        let mut classes = tags.loaded_classes().map_err(classes_failed)?;
+        let unlisted: Vec<u64> = unlisted.iter().copied().take(MOST_UNLISTED).collect();
+        if !unlisted.is_empty() {
+            classes.extend(tags.objects_with_tags(&unlisted).unwrap_or_default());
+        }
+        for class in classes {
             let id = tag_class(session, tags, class);
             if self.shaped.insert(id) {
                 let shape = jni.in_frame(|| Ok(shape(session, tags, jni, class, id)))?;
@@ -298,6 +296,11 @@ struct Walk<'a> {
     seen: Seen,
     counts: Counts,
     virtual_threads: Option<VirtualThreads<'a>>,
+    /// Objects whose class had no id when they were met, with their size and length: the edge to the class, which comes
+    /// later, tells it.
+    held: HashMap<u64, (u64, i32)>,
+    /// Classes that have objects but were not among the loaded ones.
+    unlisted_classes: HashSet<u64>,
     /// Methods that must still be reported.
     methods: HashMap<Member, u32>,
     failed: Option<io::Error>,
@@ -320,6 +323,8 @@ impl<'a> Walk<'a> {
             seen: Seen::default(),
             counts: Counts::default(),
             virtual_threads,
+            held: HashMap::new(),
+            unlisted_classes: HashSet::new(),
             methods: HashMap::new(),
             failed: None,
             aborted: false,
@@ -329,6 +334,10 @@ impl<'a> Walk<'a> {
     fn finish(&mut self) -> io::Result<()> {
         if self.aborted && self.failed.is_none() {
             return Err(io::Error::other("the walk was broken off"));
+        }
+        for (id, (size, length)) in std::mem::take(&mut self.held) {
+            self.counts.classless += 1;
+            self.write_object(id, 0, size, length);
         }
         self.write(&Record::End {
             objects: self.counts.objects,
@@ -342,14 +351,33 @@ impl<'a> Walk<'a> {
     fn object(&mut self, id: u64, class: u64, size: u64, length: i32) {
         if self.seen.insert(id) {
             self.counts.objects += 1;
-            self.counts.classless += u64::from(class == 0);
-            self.write(&Record::Object {
-                id,
-                class,
-                size,
-                length,
-            });
+            match class {
+                0 => {
+                    self.held.insert(id, (size, length));
+                }
+                _ => self.write_object(id, class, size, length),
+            }
         }
+    }
+
+    /// The edge from an object to its class.
+    fn class_edge(&mut self, object: u64, class: u64) {
+        if self.held.is_empty() {
+            return;
+        }
+        if let Some((size, length)) = self.held.remove(&object) {
+            self.unlisted_classes.insert(class);
+            self.write_object(object, class, size, length);
+        }
+    }
+
+    fn write_object(&mut self, id: u64, class: u64, size: u64, length: i32) {
+        self.write(&Record::Object {
+            id,
+            class,
+            size,
+            length,
+        });
     }
 
     fn root(&mut self, kind: i32, object: u64, info: *const ReferenceInfo) {
@@ -478,10 +506,13 @@ extern "C" fn met(
     walk.object(id, class_tag as u64, size as u64, length);
     if referrer_tag.is_null() {
         walk.root(kind, id, info);
-    } else if kind != jvmti::REFERENCE_CLASS {
+    } else {
         // SAFETY: the JVM passes the place of the referrer's tag, which it got when it was met.
         let from = unsafe { *referrer_tag } as u64;
-        walk.reference(kind, from, id, info);
+        match kind {
+            jvmti::REFERENCE_CLASS => walk.class_edge(from, id),
+            _ => walk.reference(kind, from, id, info),
+        }
     }
     match walk.enters(id, class_tag as u64) {
         true => jvmti::VISIT_OBJECTS,

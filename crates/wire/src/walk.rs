@@ -2,8 +2,7 @@
 //! in the order the JVM came across them.
 //!
 //! The file is [`MAGIC`], then records, the last of them [`Record::End`]. A record is its kind (u8) and its fields
-//! in order, little-endian. An object's record comes before every record that names it as the one referred to, and each object has
-//! one. An object's edge to its class is not written: the object's record has the class. Classes and
+//! in order, little-endian. Each object has one record, which may come after records that name it. An object's edge to its class is not written: the object's record has the class. Classes and
 //! their fields come as [`Class`](crate::Class) and [`Shape`](crate::Shape) messages.
 
 use crate::codec::{Input, Malformed, Value, kinds};
@@ -47,7 +46,7 @@ kinds! {
 pub enum Record {
     Object {
         id: u64,
-        /// Of its class; 0 if the class was loaded while the walk began.
+        /// Of its class; 0 if it is not known.
         class: u64,
         size: u64,
         /// Of an array; -1 otherwise.

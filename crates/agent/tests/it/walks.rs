@@ -36,18 +36,12 @@ impl Walk {
                     from,
                     to,
                     index,
-                } => {
-                    assert!(walk.objects.contains_key(&from) && walk.objects.contains_key(&to));
-                    walk.references.push((kind, from, to, index));
-                }
+                } => walk.references.push((kind, from, to, index)),
                 Record::Root {
                     kind,
                     object,
                     frame,
-                } => {
-                    assert!(walk.objects.contains_key(&object));
-                    walk.roots.push((kind, object, frame.is_some()));
-                }
+                } => walk.roots.push((kind, object, frame.is_some())),
                 Record::End {
                     objects,
                     references,
@@ -61,6 +55,13 @@ impl Walk {
             }
         }
         assert!(ended);
+        let known = |id| walk.objects.contains_key(id);
+        assert!(
+            walk.references
+                .iter()
+                .all(|(_, from, to, _)| known(from) && known(to))
+        );
+        assert!(walk.roots.iter().all(|(_, object, _)| known(object)));
         walk
     }
 
