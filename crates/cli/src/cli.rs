@@ -75,7 +75,7 @@ impl Command {
                 }
                 command.show(&source)
             }
-            Command::Diff(arguments) => diff::show(arguments, arguments.source.open()?),
+            Command::Diff(arguments) => diff::run(arguments),
             Command::Timeline(arguments) => timeline::run(arguments),
             Command::Record(arguments) => record::run(arguments),
             Command::Attach(arguments) => attach::run(arguments),

@@ -8,6 +8,7 @@ pub mod control;
 pub mod demo;
 pub mod diff;
 pub mod dominators;
+pub mod evolution;
 pub mod groups;
 pub mod histogram;
 pub mod inspect;

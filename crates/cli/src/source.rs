@@ -132,9 +132,14 @@ impl SourceArguments {
 
     /// Opens another dump in the same way.
     pub fn open_file(&self, file: &Path) -> Result<Source, Failure> {
+        self.open_at(file, self.at.clone())
+    }
+
+    /// Opens a dump, or a state of a recording.
+    pub fn open_at(&self, file: &Path, at: Option<Point>) -> Result<Source, Failure> {
         let options = Options {
             dump: self.dump,
-            at: self.at.clone(),
+            at,
             convention: self.convention()?,
             index: self.index_folder(),
         };

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::block::{self, Block, FILE_HEADER, FILE_MAGIC, FILE_VERSION, Found, Kind, Label};
 use crate::events::EventBlock;
-use crate::state::{StateColumn, decode};
+use crate::state::{StateColumn, decode, decode_identities};
 use crate::symbols::SymbolBlock;
 use crate::writer::DIRECTORY_ENTRY;
 use crate::{Error, Facts, Identities, StateHeader, Symbols, Timeline};
@@ -127,6 +127,34 @@ impl Trace {
         &self.damage
     }
 
+    /// Which objects of a state can be found again in others.
+    pub fn identities(&self, number: u32) -> Result<Identities, Error> {
+        let Some(header) = self.states.iter().find(|state| state.number == number) else {
+            return Err(self.unloadable(number, "there is no such state in the trace"));
+        };
+        let blocks = |column| self.blocks(header, column);
+        decode_identities(header, (*self.owner).as_ref(), &blocks)
+            .map_err(|why| self.unloadable(number, &why))
+    }
+
+    fn unloadable(&self, number: u32, why: &str) -> Error {
+        let first = self.columns.get(&(number, StateColumn::Tables as u8, 0));
+        let offset = first.map_or(0, |block| block.offset);
+        let reason = format!("state {number} cannot be loaded: {why}");
+        Error::unusable(&self.path, offset, reason)
+    }
+
+    /// The blocks of a column in their order; the reason if one is lost.
+    fn blocks(&self, header: &StateHeader, column: StateColumn) -> Result<Vec<Block>, String> {
+        let mut parts = header.shape.parts.iter();
+        let count = parts.find(|part| part.0 == column as u8);
+        let blocks = (0..count.map_or(0, |part| part.1)).map(|part| {
+            let block = self.columns.get(&(header.number, column as u8, part));
+            block.copied().ok_or("a part of it is lost".to_owned())
+        });
+        blocks.collect()
+    }
+
     /// Loads the state with that number.
     pub fn load(&self, number: u32) -> Result<Recorded, Error> {
         let position = self.states.iter().position(|state| state.number == number);
@@ -136,24 +164,9 @@ impl Trace {
         };
         let header = &self.states[position];
         let bytes: &[u8] = (*self.owner).as_ref();
-        let blocks = |column: StateColumn| {
-            let mut parts = header.shape.parts.iter();
-            let count = parts.find(|part| part.0 == column as u8);
-            let blocks = (0..count.map_or(0, |part| part.1)).map(|part| {
-                let block = self.columns.get(&(number, column as u8, part));
-                block.copied().ok_or("a part of it is lost".to_owned())
-            });
-            blocks.collect()
-        };
-        let decoded = decode(header, bytes, &blocks).map_err(|why| {
-            let first = self.columns.get(&(number, StateColumn::Tables as u8, 0));
-            let offset = first.map_or(0, |block| block.offset);
-            Error::unusable(
-                &self.path,
-                offset,
-                format!("state {number} cannot be loaded: {why}"),
-            )
-        })?;
+        let blocks = |column| self.blocks(header, column);
+        let decoded =
+            decode(header, bytes, &blocks).map_err(|why| self.unloadable(number, &why))?;
         let info = DumpInfo {
             format: "Anthill trace".to_owned(),
             id_size: header.shape.id_size,

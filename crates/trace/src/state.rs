@@ -414,11 +414,7 @@ pub(crate) fn decode(
         addresses: decoder.addresses(objects)?,
     };
     check(&state)?;
-    let identities = match header.identity {
-        IdentityKind::None => Identities::None,
-        IdentityKind::All => Identities::All,
-        IdentityKind::Tracked => decoder.tracked(objects)?,
-    };
+    let identities = decoder.identities(header)?;
     let values = RecordedValues {
         id_size: shape.id_size,
         present: header
@@ -436,6 +432,15 @@ pub(crate) fn decode(
         identities,
         values,
     })
+}
+
+/// The identities alone.
+pub(crate) fn decode_identities(
+    header: &StateHeader,
+    bytes: &[u8],
+    blocks: Blocks,
+) -> Result<Identities, String> {
+    Decoder { bytes, blocks }.identities(header)
 }
 
 pub(crate) struct Decoded {
@@ -503,6 +508,14 @@ impl Decoder<'_> {
             })
             .collect();
         Ok(unpacked?.concat())
+    }
+
+    fn identities(&self, header: &StateHeader) -> Result<Identities, String> {
+        match header.identity {
+            IdentityKind::None => Ok(Identities::None),
+            IdentityKind::All => Ok(Identities::All),
+            IdentityKind::Tracked => self.tracked(header.shape.objects as usize),
+        }
     }
 
     fn tracked(&self, objects: usize) -> Result<Identities, String> {

@@ -5,21 +5,25 @@ use std::path::PathBuf;
 
 use anthill_leaks::Thresholds;
 use anthill_session::{Change, Changed, Figures, Snapshot, changes};
-use clap::{Args, ValueEnum};
+use anthill_trace::{Point, is_trace};
+use clap::Args;
 use serde::Serialize;
 
+use super::evolution;
+use crate::definitions::DefinitionArguments;
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count};
 use crate::output::{BOLD, Out, csv, json};
 use crate::report::{self, SuspectText};
-use crate::source::{Source, SourceArguments, limit};
+use crate::source::{Source, SourceArguments, limit, point};
 
-/// Compare dumps: which classes and packages grew, which suspects are new
+/// Compare dumps, or two states of a recording
 ///
-/// Give the earlier dump first. Classes and packages are compared by name, suspects by their
+/// Of dumps, give the earlier one first: classes and packages are compared by name, suspects by their
 /// fingerprint, which is the same in every run of the program. With more than two dumps, what grew
-/// from each to the next is marked.
+/// from each to the next is marked. Of a recording, say from which point to which: it shows by any
+/// classifiers how many objects were born, died and survived, and says of which objects that is known.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -28,17 +32,36 @@ Examples:
   anthill diff before.hprof after.hprof --fail-on-new
       For CI: exit code 1 if a suspect was not there before
   anthill diff 1.hprof 2.hprof 3.hprof --by package
-      Which packages keep growing?")]
+      Which packages keep growing?
+  anthill diff app.trace --from 'mark:after deploy' --to last
+      What was born, died and survived since the deployment?
+  anthill diff app.trace --from '#5' --to '#12' --class com.acme.Order --by type,allocation-site
+      Where were the orders allocated that were born in between?")]
 pub struct Arguments {
     #[command(flatten)]
     pub source: SourceArguments,
     /// Later dumps
-    #[arg(required = true, value_name = "LATER")]
+    #[arg(value_name = "LATER")]
     pub later: Vec<PathBuf>,
-    /// What a row stands for
-    #[arg(long, value_enum, default_value_t = By::Class)]
-    pub by: By,
-    /// How many rows; 0 for all [default: 30; all with --json and --csv]
+    /// Of a recording: the earlier point [default: where the heap begins to grow, or first]
+    #[arg(long, value_name = "POINT", value_parser = point)]
+    pub from: Option<Point>,
+    /// Of a recording: the later point [default: last]
+    #[arg(long, value_name = "POINT", value_parser = point)]
+    pub to: Option<Point>,
+    /// What is compared: of dumps `class` or `package`, of a recording any list of classifiers
+    /// [default: class]
+    #[arg(long, value_name = "STEPS")]
+    pub by: Option<String>,
+    #[command(flatten)]
+    pub definitions: DefinitionArguments,
+    /// Of a recording: only objects of these classes; * and ? are wildcards
+    #[arg(long, value_name = "GLOB")]
+    pub class: Option<String>,
+    /// Of a recording: unreachable objects too
+    #[arg(long)]
+    pub unreachable: bool,
+    /// How many rows; 0 for all [default: 30, of a recording 20 below each; all with --json and --csv]
     #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
     pub limit: Option<usize>,
     /// End with exit code 1 if the last dump has a suspect that the first has not
@@ -49,8 +72,8 @@ pub struct Arguments {
     pub csv: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum By {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
     Class,
     Package,
 }
@@ -62,12 +85,56 @@ struct Heap {
     suspects: Vec<SuspectText>,
 }
 
-pub fn show(arguments: &Arguments, first: Source) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let file = arguments.source.file.display();
+    if is_trace(&arguments.source.file) {
+        return match &arguments.later[..] {
+            [] if arguments.source.at.is_none() => evolution::show(arguments),
+            _ => Err(Failure::unusable(
+                format!("{file}: this is a recording, which is compared with itself"),
+                "Say from which point to which with --from and --to.",
+            )),
+        };
+    }
+    if arguments.later.is_empty() {
+        return Err(Failure::unusable(
+            format!("{file}: this is a heap dump, which is compared with a later one"),
+            "Name the later dump, too.",
+        ));
+    }
+    let of_recordings = arguments.from.is_some()
+        || arguments.to.is_some()
+        || arguments.class.is_some()
+        || arguments.unreachable
+        || !arguments.definitions.define.is_empty();
+    if of_recordings {
+        return Err(Failure::unusable(
+            "--from, --to, --class, --unreachable and --define are for recordings",
+            "Leave them out to compare dumps.",
+        ));
+    }
+    show(arguments, arguments.source.open()?)
+}
+
+/// How the rows of a comparison of dumps are made.
+fn by(arguments: &Arguments) -> Result<By, Failure> {
+    match arguments.by.as_deref() {
+        None | Some("class") => Ok(By::Class),
+        Some("package") => Ok(By::Package),
+        Some(other) => Err(Failure::unusable(
+            format!("--by: dumps are compared by `class` or `package`, not by `{other}`"),
+            "Only the states of a recording are compared by classifiers.",
+        )),
+    }
+}
+
+fn show(arguments: &Arguments, first: Source) -> Result<(), Failure> {
+    let by = by(arguments)?;
     let mut heaps = vec![Heap::new(&first)?];
     for path in &arguments.later {
         heaps.push(Heap::new(&arguments.source.open_file(path)?)?);
     }
-    let difference = Difference::new(arguments, &heaps);
+    let difference = Difference::new(arguments, by, &heaps);
     let mut out = first.out();
     if arguments.source.json {
         json::print(&mut out, &first, "diff", &difference)?;
@@ -150,10 +217,10 @@ impl Line {
 }
 
 impl<'a> Difference<'a> {
-    fn new(arguments: &Arguments, heaps: &'a [Heap]) -> Self {
+    fn new(arguments: &Arguments, by: By, heaps: &'a [Heap]) -> Self {
         let of: Vec<_> = heaps
             .iter()
-            .map(|heap| match arguments.by {
+            .map(|heap| match by {
                 By::Class => &heap.snapshot.classes,
                 By::Package => &heap.snapshot.packages,
             })
@@ -167,7 +234,7 @@ impl<'a> Difference<'a> {
         let omitted = rows.len() - shown;
         rows.truncate(shown);
         Difference {
-            by: match arguments.by {
+            by: match by {
                 By::Class => "class",
                 By::Package => "package",
             },
@@ -321,7 +388,7 @@ fn word(change: Change) -> &'static str {
     }
 }
 
-fn signed(change: i64, shown: impl Fn(u64) -> String) -> String {
+pub fn signed(change: i64, shown: impl Fn(u64) -> String) -> String {
     match change {
         0 => "0".to_owned(),
         change if change > 0 => format!("+{}", shown(change.unsigned_abs())),

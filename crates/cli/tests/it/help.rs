@@ -2,7 +2,7 @@
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "summary",
     "histogram",
     "classify",
@@ -18,6 +18,7 @@ const COMMANDS: [&str; 24] = [
     "threads",
     "waste",
     "timeline",
+    "diff",
     "record",
     "attach",
     "detach",

@@ -261,3 +261,33 @@ fn every_command_answers_on_a_recorded_state_as_on_its_dump() {
         "{refused}"
     );
 }
+
+#[test]
+fn two_states_are_compared_by_any_classifiers() {
+    let path = growing("compared.trace");
+    let file = path.to_str().unwrap();
+    let text = print(&["diff", file, "--by", "package,type"]);
+    assert_expected("diff-recording.txt", &text);
+    let diff = json(&["diff", file, "--from", "#1", "--to", "gc:28"]);
+    assert_eq!(diff["identity"], "none");
+    assert_eq!(diff["states"][1]["state"], 14);
+    let orders = &diff["tree"]["children"][0];
+    assert_eq!(orders["key"], "shop.Order");
+    assert_eq!(
+        (&orders["before"]["objects"], &orders["after"]["objects"]),
+        (&100.into(), &140.into())
+    );
+    let csv = print(&["diff", file, "--from", "#1", "--to", "#14", "--csv"]);
+    assert!(
+        csv.contains("\nOverall > shop.Order,100,140,2400,3360,,,,,,\n"),
+        "{csv}"
+    );
+    for wrong in [
+        &["diff", file, file][..],
+        &["diff", file, "--at", "last"],
+        &["diff", file, "--by", "colour"],
+        &["diff", file, "--from", "never"],
+    ] {
+        assert_eq!(run(wrong).code, 2, "{wrong:?}");
+    }
+}

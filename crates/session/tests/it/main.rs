@@ -2,6 +2,7 @@
 
 mod classification;
 mod corpus;
+mod evolution;
 mod groups;
 mod index;
 mod jvms;
