@@ -10,6 +10,8 @@ mod error;
 mod events;
 mod facts;
 mod header;
+#[cfg(test)]
+mod mutations;
 mod points;
 mod reader;
 mod state;

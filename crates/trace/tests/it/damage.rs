@@ -1,10 +1,12 @@
 //! Files that are cut off, damaged or made up: what is whole opens, the rest is named.
 
 use std::fs;
+use std::process::Command;
 
-use anthill_trace::{Trace, TraceWriter};
+use anthill_hprof::RecordedValues;
+use anthill_trace::{Event, Mark, StateToWrite, Trace, TraceWriter};
 
-use crate::{events, facts, write};
+use crate::{facts, list, moment, write};
 
 #[test]
 fn a_trace_opens_wherever_it_is_cut_off() {
@@ -82,15 +84,58 @@ fn bytes_that_are_no_trace_are_refused() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_not_the_end() {
-    let facts = facts();
-    let error = TraceWriter::create("/dev/full".as_ref(), &facts)
-        .err()
-        .unwrap();
-    assert!(error.to_string().contains("/dev/full"), "{error}");
+fn a_disk_that_is_full_from_the_start_is_an_error() {
+    let error = TraceWriter::create("/dev/full".as_ref(), &facts()).err();
+    let error = error.unwrap().to_string();
+    assert!(error.contains("/dev/full"), "{error}");
+}
+
+/// The largest file that the process of the next test may write, in blocks of 1024 bytes.
+const LIMIT: u64 = 64;
+const CHILD: &str = "ANTHILL_TRACE_TO_FILL";
+
+/// Run by the next test in a process that may write no large files: writes until that fails,
+/// then goes on with less.
+#[test]
+fn fill() {
+    let Some(path) = std::env::var_os(CHILD) else {
+        return;
+    };
+    let mut writer = TraceWriter::create(path.as_ref(), &facts()).unwrap();
+    let heap = list(2000);
+    let state =
+        |number| StateToWrite::from_state(&heap, moment(number, number), RecordedValues::default());
+    let failed = (1..1000).find(|&number| writer.state(&state(number)).is_err());
+    assert!(failed.is_some_and(|number| number > 2), "{failed:?}");
+    assert!(writer.bytes() <= LIMIT << 10);
+    // What is small still fits where the state did not.
+    let mark = Mark {
+        time: 1,
+        text: "full".to_owned(),
+    };
+    writer.add(Event::Mark(mark)).unwrap();
+    writer.flush().unwrap();
+}
+
+#[test]
+fn a_disk_that_fills_up_costs_the_last_state_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.trace");
-    let mut writer = TraceWriter::create(&path, &facts).unwrap();
-    events(&mut writer, 1);
-    assert_eq!(writer.discard(), 0);
+    // A file that would grow too large makes writing fail as a full disk does.
+    let command = format!("trap '' XFSZ; ulimit -f {LIMIT}; exec \"$0\" --exact damage::fill");
+    let ran = Command::new("bash")
+        .args(["-c", &command])
+        .arg(std::env::current_exe().unwrap())
+        .env(CHILD, &path)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+    let trace = Trace::open(&path).unwrap();
+    assert_eq!(trace.damage(), [], "what was not completed is gone");
+    assert!(trace.states().len() >= 2);
+    assert_eq!(trace.timeline().marks[0].text, "full");
+    for state in trace.states() {
+        trace.load(state.number).unwrap();
+    }
 }

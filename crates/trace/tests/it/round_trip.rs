@@ -1,5 +1,7 @@
 //! What was written comes back.
 
+use std::path::Path;
+
 use anthill_heap::{BitSet, HeapState};
 use anthill_hprof::RecordedValues;
 use anthill_trace::{
@@ -147,4 +149,25 @@ fn states_of_one_trace_are_independent() {
         same(&list(number as usize * 100), recorded.state());
     }
     assert!(trace.load(6).is_err() && trace.load(0).is_err());
+}
+
+/// Written once by the first version of the format. Whoever has to write it anew has changed the
+/// format: then its version changes, too, and the old one stays readable.
+#[test]
+fn traces_of_the_first_version_stay_readable() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/version-1.trace");
+    if std::env::var_os("ANTHILL_ACCEPT").is_some() && !path.exists() {
+        write(&path, 2);
+    }
+    let trace = Trace::open(&path).unwrap();
+    assert!(trace.is_complete() && trace.damage().is_empty());
+    assert_eq!(trace.facts(), &facts());
+    assert_eq!(trace.timeline().gcs[1].cause, "System.gc()");
+    assert_eq!(trace.timeline().samples.len(), 4);
+    for number in [1, 2] {
+        same(
+            &list(number as usize * 100),
+            trace.load(number).unwrap().state(),
+        );
+    }
 }
