@@ -67,8 +67,11 @@ fn enable_events(session: &Session) {
             continue;
         }
         if let Err(code) = session.jvmti.enable(number, true) {
-            let sentence = format!("{what}: {}", jvmti::meaning(code));
-            locked(&session.missing).push(sentence);
+            let mut missing = locked(&session.missing);
+            // A capability that was refused has been named already.
+            if !missing.iter().any(|sentence| sentence.starts_with(what)) {
+                missing.push(format!("{what}: {}", jvmti::meaning(code)));
+            }
         }
     }
 }
@@ -161,6 +164,7 @@ impl Agent<'_> {
         let session = self.session;
         match work {
             Work::Disconnected | Work::Order(ToAgent::Stop(_)) => return false,
+            Work::ForgetDead => self.dumper.forget_dead(session, self.jni),
             Work::Gc(gc) => session.outbox.gc(self.with_sizes(gc)),
             Work::Order(ToAgent::TakeDump(order)) => {
                 let done = self.dumper.take(session, self.vm, self.jni, &order);

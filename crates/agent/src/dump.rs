@@ -160,6 +160,15 @@ impl Dumper {
         })
     }
 
+    /// Forgets the followed objects that died.
+    pub fn forget_dead(&self, session: &Session, jni: Jni) {
+        let Ok(reading) = self.reading else { return };
+        let mut followed = std::mem::take(&mut *locked(&session.followed));
+        let addresses = followed.addresses(jni, reading);
+        followed.forget_dead(jni, &addresses);
+        session.put_back(followed);
+    }
+
     fn dump(&self, jni: Jni, order: &TakeDump) -> Result<(), String> {
         let management = self.management.as_ref().map_err(Clone::clone)?;
         // The JVM refuses to overwrite; whatever else is wrong with the path it says itself.

@@ -18,7 +18,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Events that are on while recording; each may be missing.
 pub const RECORDED: [(i32, &str); 5] = [
-    (event::GC_START, "starts of garbage collections"),
+    (event::GC_START, "garbage collections"),
     (event::GC_FINISH, "garbage collections"),
     (event::THREAD_START, "starts of threads"),
     (event::THREAD_END, "ends of threads"),
@@ -156,7 +156,13 @@ fn stack_number(session: &Session, jvmti: Jvmti, jni: Jni, thread: Handle) -> u3
 fn follow(session: &Session, jni: Jni, object: Handle) -> u64 {
     match session.follow() {
         Follow::Nothing => 0,
-        Follow::Handle => locked(&session.followed).add_sampled(jni, &session.symbols, object),
+        Follow::Handle => {
+            let mut followed = locked(&session.followed);
+            if followed.needs_room(session.pauses.count()) {
+                session.give(Work::ForgetDead);
+            }
+            followed.add_sampled(jni, &session.symbols, object)
+        }
         Follow::Tag => {
             let tags = *locked(&session.tags);
             let Some(tags) = tags else { return 0 };

@@ -39,6 +39,8 @@ pub struct Followed {
     classes: Vec<Handle>,
     /// How many classes had been loaded when they were last looked through.
     classes_loaded: Option<u64>,
+    /// The last collection when dead objects were looked for: there are no more of them before the next one.
+    looked_after: Option<u32>,
     closed: bool,
 }
 
@@ -51,6 +53,7 @@ impl Default for Followed {
             tags: None,
             classes: Vec::new(),
             classes_loaded: None,
+            looked_after: None,
             closed: false,
         }
     }
@@ -81,6 +84,15 @@ impl Followed {
             head: false,
         });
         id
+    }
+
+    /// Whether dead objects should make room, said once after each collection.
+    pub fn needs_room(&mut self, collections: u32) -> bool {
+        let needs = self.objects.len() >= self.limit && self.looked_after != Some(collections);
+        if needs {
+            self.looked_after = Some(collections);
+        }
+        needs
     }
 
     /// Replaces the head classes; instances of the former ones are forgotten.

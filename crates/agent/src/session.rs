@@ -29,6 +29,8 @@ pub enum Work {
     Order(ToAgent),
     /// A pause whose heap sizes only a call into the JVM tells.
     Gc(Gc),
+    /// So many objects are followed that the dead ones must make room.
+    ForgetDead,
     /// The recorder is gone.
     Disconnected,
 }

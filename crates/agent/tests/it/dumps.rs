@@ -162,6 +162,45 @@ fn sampled_objects_are_followed_into_dumps() {
     }
 }
 
+/// Sampled objects die all the time; they must not use up the limit when no dump is taken for long.
+#[test]
+fn dead_sampled_objects_make_room_for_new_ones() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let listener = Listener::new(",sample=0");
+    let flags = [&listener.flag(), "-Xmx256m", "-XX:+UseParallelGC"];
+    let mut sample = Sample::start(jdk, "Recorded", &[], &flags);
+    let mut recorder = listener.accept();
+    // Sets the limit.
+    recorder.order(&ToAgent::TakeDump(TakeDump {
+        order: 1,
+        path: listener
+            .folder()
+            .join("x.hprof")
+            .to_str()
+            .unwrap()
+            .to_owned(),
+        collect: false,
+        find_heads: false,
+        limit: 500,
+    }));
+    recorder.order(&ToAgent::SetSampling(SetSampling {
+        bytes: 16384,
+        follow: Follow::Handle,
+    }));
+    recorder.flushed();
+    // Some 25,000 samples, and a collection in between every few thousand.
+    sample.send("churn 400");
+    let messages = recorder.flushed();
+    let followed = messages.iter().filter(|message| match message {
+        FromAgent::Sample(sample) => sample.id != 0,
+        _ => false,
+    });
+    let followed = followed.count();
+    assert!(followed > 1000, "{followed} samples were followed");
+}
+
 #[test]
 fn too_many_heads_are_not_followed_and_that_is_said() {
     let Some(jdk) = Jdk::all().first() else {

@@ -1,6 +1,7 @@
 //! Coming and going: starts, attaches, recorders that vanish, programs that end, while the program checks its own results.
 
 use std::fs;
+use std::process::Stdio;
 use std::time::Duration;
 
 use anthill_testkit::{Jdk, Sample};
@@ -142,6 +143,20 @@ fn a_recorder_that_vanishes_leaves_the_program_alone_and_another_can_come() {
         let messages = recorder.all_to_the_end();
         assert_eq!(goodbye(&messages), Some(GoodbyeReason::JvmEnds));
     });
+}
+
+#[test]
+fn a_program_that_ends_at_once_was_seen() {
+    for jdk in Jdk::all() {
+        let listener = Listener::new("");
+        let mut java = jdk.command("java");
+        java.arg(listener.flag()).arg("-version");
+        let mut child = java.stderr(Stdio::null()).spawn().unwrap();
+        let messages = listener.accept().all_to_the_end();
+        assert!(child.wait().unwrap().success());
+        assert!(matches!(messages[0], FromAgent::Hello(_)));
+        assert_eq!(goodbye(&messages), Some(GoodbyeReason::JvmEnds));
+    }
 }
 
 #[test]
