@@ -13,6 +13,7 @@ mod program;
 mod recording;
 mod report;
 mod shapes;
+mod stack;
 mod structures;
 mod tomcat;
 mod waste;
