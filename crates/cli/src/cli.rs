@@ -4,9 +4,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attach, classifiers, classify, completions, control, demo, diff, dominators, groups, histogram,
-    inspect, man, object, objects, owners, paths, record, report, strings, structures, summary,
-    threads, timeline, waste,
+    attach, classifiers, classify, completions, control, demo, diff, dominators, groups, growth,
+    histogram, inspect, man, object, objects, owners, paths, record, report, strings, structures,
+    summary, threads, timeline, waste,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -31,6 +31,7 @@ pub enum Command {
     #[command(flatten)]
     OnDump(Box<DumpCommand>),
     Diff(diff::Arguments),
+    Growth(growth::Arguments),
     Timeline(timeline::Arguments),
     Record(record::Arguments),
     Attach(attach::Arguments),
@@ -76,6 +77,7 @@ impl Command {
                 command.show(&source)
             }
             Command::Diff(arguments) => diff::run(arguments),
+            Command::Growth(arguments) => growth::show(arguments),
             Command::Timeline(arguments) => timeline::run(arguments),
             Command::Record(arguments) => record::run(arguments),
             Command::Attach(arguments) => attach::run(arguments),

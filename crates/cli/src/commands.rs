@@ -10,6 +10,7 @@ pub mod diff;
 pub mod dominators;
 pub mod evolution;
 pub mod groups;
+pub mod growth;
 pub mod histogram;
 pub mod inspect;
 pub mod man;

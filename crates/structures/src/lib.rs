@@ -5,6 +5,7 @@
 
 mod definitions;
 mod detect;
+mod growth;
 mod language;
 mod members;
 mod model;
@@ -13,6 +14,7 @@ mod walk;
 
 pub use definitions::{Definitions, Origin, Placed};
 pub use detect::{Inside, Instance, Structures};
+pub use growth::{Grown, Inventory, Observed, grown, growth_portion};
 pub use language::{Definition, Item, Kind, Role, SizeField, Target, parse};
 pub use model::{Model, Warning};
 pub use walk::{Array, Met, Shared, Walker};

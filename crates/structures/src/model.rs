@@ -450,6 +450,12 @@ impl<'a> Model<'a> {
         })
     }
 
+    /// Whether an object is an inner part of which each is one element.
+    pub fn is_entry(&self, object: ObjectId) -> bool {
+        let plan = self.plan_of[self.state.class_id(object) as usize];
+        plan.is_some_and(|plan| self.plans[plan as usize].kind == Kind::Entry)
+    }
+
     /// The name of a definition.
     pub fn name(&self, definition: usize) -> &str {
         &self.definitions.all()[definition].definition.name

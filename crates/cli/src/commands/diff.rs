@@ -1,5 +1,6 @@
 //! `anthill diff`: what changed between two dumps of a program, or over a series of them.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -20,9 +21,9 @@ use crate::source::{Source, SourceArguments, limit, point};
 
 /// Compare dumps, or two states of a recording
 ///
-/// Of dumps, give the earlier one first: classes and packages are compared by name, suspects by their
-/// fingerprint, which is the same in every run of the program. With more than two dumps, what grew
-/// from each to the next is marked. Of a recording, say from which point to which: it shows by any
+/// Of dumps, give the earlier one first: classes and packages are compared by name, data structures by
+/// how they are held, suspects by their fingerprint, which is the same in every run of the program. With
+/// more than two dumps, what grew from each to the next is marked. Of a recording, say from which point to which: it shows by any
 /// classifiers how many objects were born, died and survived, and says of which objects that is known.
 #[derive(Args)]
 #[command(after_help = "\
@@ -33,6 +34,8 @@ Examples:
       For CI: exit code 1 if a suspect was not there before
   anthill diff 1.hprof 2.hprof 3.hprof --by package
       Which packages keep growing?
+  anthill diff before.hprof after.hprof --by structure
+      Which lists and maps are new, gone, larger, smaller?
   anthill diff app.trace --from 'mark:after deploy' --to last
       What was born, died and survived since the deployment?
   anthill diff app.trace --from '#5' --to '#12' --class com.acme.Order --by type,allocation-site
@@ -49,7 +52,7 @@ pub struct Arguments {
     /// Of a recording: the later point [default: last]
     #[arg(long, value_name = "POINT", value_parser = point)]
     pub to: Option<Point>,
-    /// What is compared: of dumps `class` or `package`, of a recording any list of classifiers
+    /// What is compared: of dumps `class`, `package` or `structure`, of a recording any list of classifiers
     /// [default: class]
     #[arg(long, value_name = "STEPS")]
     pub by: Option<String>,
@@ -76,12 +79,16 @@ pub struct Arguments {
 enum By {
     Class,
     Package,
+    /// Data structures by how they are held; objects are their elements, shallow are head and internals
+    Structure,
 }
 
 /// What is remembered of a dump after it was closed.
 struct Heap {
     name: String,
     snapshot: Snapshot,
+    /// Only if they are asked for.
+    structures: BTreeMap<String, Figures>,
     suspects: Vec<SuspectText>,
 }
 
@@ -121,8 +128,11 @@ fn by(arguments: &Arguments) -> Result<By, Failure> {
     match arguments.by.as_deref() {
         None | Some("class") => Ok(By::Class),
         Some("package") => Ok(By::Package),
+        Some("structure") => Ok(By::Structure),
         Some(other) => Err(Failure::unusable(
-            format!("--by: dumps are compared by `class` or `package`, not by `{other}`"),
+            format!(
+                "--by: dumps are compared by `class`, `package` or `structure`, not by `{other}`"
+            ),
             "Only the states of a recording are compared by classifiers.",
         )),
     }
@@ -130,9 +140,10 @@ fn by(arguments: &Arguments) -> Result<By, Failure> {
 
 fn show(arguments: &Arguments, first: Source) -> Result<(), Failure> {
     let by = by(arguments)?;
-    let mut heaps = vec![Heap::new(&first)?];
+    let mut heaps = vec![Heap::new(&first, by)?];
     for path in &arguments.later {
-        heaps.push(Heap::new(&arguments.source.open_file(path)?)?);
+        let source = arguments.source.open_file(path)?;
+        heaps.push(Heap::new(&source, by)?);
     }
     let difference = Difference::new(arguments, by, &heaps);
     let mut out = first.out();
@@ -158,11 +169,15 @@ fn show(arguments: &Arguments, first: Source) -> Result<(), Failure> {
 }
 
 impl Heap {
-    fn new(source: &Source) -> Result<Self, Failure> {
+    fn new(source: &Source, by: By) -> Result<Self, Failure> {
         let report = source.session.report(&Thresholds::default())?;
         Ok(Heap {
             name: source.name.clone(),
             snapshot: source.session.snapshot()?,
+            structures: match by {
+                By::Structure => source.session.structures_by_name()?,
+                By::Class | By::Package => BTreeMap::new(),
+            },
             suspects: report::suspects(source, &report)?,
         })
     }
@@ -223,6 +238,7 @@ impl<'a> Difference<'a> {
             .map(|heap| match by {
                 By::Class => &heap.snapshot.classes,
                 By::Package => &heap.snapshot.packages,
+                By::Structure => &heap.structures,
             })
             .collect();
         let mut rows: Vec<Line> = changes(&of).into_iter().map(Line::new).collect();
@@ -237,6 +253,7 @@ impl<'a> Difference<'a> {
             by: match by {
                 By::Class => "class",
                 By::Package => "package",
+                By::Structure => "structure",
             },
             files: heaps.iter().map(|heap| heap.name.as_str()).collect(),
             totals: heaps.iter().map(|heap| heap.snapshot.total).collect(),

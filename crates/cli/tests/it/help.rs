@@ -2,12 +2,13 @@
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "summary",
     "histogram",
     "classify",
     "classifiers",
     "groups",
+    "growth",
     "inspect",
     "dominators",
     "paths",

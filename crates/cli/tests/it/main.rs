@@ -5,6 +5,7 @@ mod chain;
 mod classify;
 mod demo;
 mod groups;
+mod growth;
 mod help;
 mod input;
 mod merged_paths;

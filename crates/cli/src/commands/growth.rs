@@ -1,0 +1,476 @@
+//! `anthill growth`: which data structures grow from state to state.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anthill_session::{JointGrowth, Newcomers};
+use anthill_structures::{Grown, Inventory, grown, growth_portion};
+use anthill_trace::{Point, is_trace};
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::units::{bytes, count, counted};
+use crate::output::{Out, json};
+use crate::source::{Source, SourceArguments, limit, percent, point};
+
+/// Find data structures that grow: from dump to dump, or over a recording
+///
+/// Of each structure that retains more at the end than at the beginning it says how much of the heap's
+/// growth that is (HGP, the heap growth portion: growth of what it retains / growth of the reachable heap),
+/// how many elements it has got, and what the newcomers are. Structures that share their contents, so
+/// that each alone retains little, are shown together. In a recording structures are told apart by the
+/// identity of their heads, in dumps by how they are held, which is approximate.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  anthill growth monday.hprof friday.hprof
+      Which collections grew during the week?
+  anthill growth 1.hprof 2.hprof 3.hprof
+      With the figures of each dump
+  anthill growth app.trace --from 1m --to last
+      Between two points of a recording
+  anthill growth before.hprof after.hprof --fail-on hgp=20%
+      For CI: exit code 1 if one makes up a fifth of the growth")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub source: SourceArguments,
+    /// Later dumps
+    #[arg(value_name = "LATER")]
+    pub later: Vec<PathBuf>,
+    /// Where in a recording to begin, as after --at [default: first]
+    #[arg(long, value_name = "POINT", value_parser = point, conflicts_with = "at")]
+    pub from: Option<Point>,
+    /// Where in a recording to end [default: last]
+    #[arg(long, value_name = "POINT", value_parser = point, conflicts_with = "at")]
+    pub to: Option<Point>,
+    /// Leave out what is less than this part of the heap's growth, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, allow_negative_numbers = true)]
+    pub least: f64,
+    /// How many structures; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = limit, allow_negative_numbers = true)]
+    pub limit: usize,
+    /// End with exit code 1 if a structure, or several together, make up at least this part of the growth
+    #[arg(long, value_name = "hgp=PERCENT", value_parser = fail_on)]
+    pub fail_on: Option<f64>,
+}
+
+fn fail_on(text: &str) -> Result<f64, String> {
+    let value = text.strip_prefix("hgp=").ok_or("it must be like hgp=20%")?;
+    percent(value)
+}
+
+/// Classes of newcomers that are shown.
+const MOST_CLASSES: usize = 3;
+
+pub fn show(arguments: &Arguments) -> Result<(), Failure> {
+    let states = States::open(arguments)?;
+    let growth = Growth::new(arguments, &states)?;
+    let mut out = states.last.out();
+    if arguments.source.json {
+        json::print(&mut out, &states.last, "growth", &growth)?;
+    } else {
+        growth.text(&mut out)?;
+    }
+    out.flush()?;
+    let Some(most) = arguments.fail_on else {
+        return Ok(());
+    };
+    let portions = growth.structures.iter().filter_map(|one| one.hgp);
+    let portions = portions.chain(growth.joint.iter().map(|joint| joint.hgp));
+    match portions.fold(f64::NEG_INFINITY, f64::max) {
+        largest if largest >= most => Err(Failure::Findings(format!(
+            "{largest:.1}% of the heap's growth comes from one place, {most}% are allowed"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The states that are compared; those between the first and the last are closed again.
+struct States {
+    first: Source,
+    last: Source,
+    names: Vec<String>,
+    inventories: Vec<Inventory>,
+}
+
+impl States {
+    fn open(arguments: &Arguments) -> Result<Self, Failure> {
+        let mut opened = Opened::default();
+        if arguments.later.is_empty() {
+            for point in recorded_points(arguments)? {
+                let file = &arguments.source.file;
+                let name = point.to_string();
+                opened.add(arguments.source.open_at(file, Some(point))?, name)?;
+            }
+        } else {
+            let files = [&arguments.source.file].into_iter().chain(&arguments.later);
+            for file in files {
+                let source = arguments.source.open_file(file)?;
+                let name = source.name.clone();
+                opened.add(source, name)?;
+            }
+        }
+        let (Some(first), Some(last)) = (opened.first, opened.last) else {
+            return Err(Failure::unusable(
+                "growth needs two states at least",
+                "Name a later dump, or points of a recording that are further apart.",
+            ));
+        };
+        Ok(States {
+            first,
+            last,
+            names: opened.names,
+            inventories: opened.inventories,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Opened {
+    first: Option<Source>,
+    last: Option<Source>,
+    names: Vec<String>,
+    inventories: Vec<Inventory>,
+}
+
+impl Opened {
+    fn add(&mut self, source: Source, name: String) -> Result<(), Failure> {
+        self.names.push(name);
+        self.inventories.push(source.session.inventory()?);
+        match self.first {
+            None => self.first = Some(source),
+            Some(_) => self.last = Some(source),
+        }
+        Ok(())
+    }
+}
+
+/// The points of a recording from the first to the last that is asked for.
+fn recorded_points(arguments: &Arguments) -> Result<Vec<Point>, Failure> {
+    let file = &arguments.source.file;
+    let alone = Failure::unusable(
+        format!("{}: one dump does not tell what grows", file.display()),
+        "Name a later dump of the same program, too.",
+    );
+    if file.is_file() && !is_trace(file) {
+        return Err(alone);
+    }
+    let state_at = |point: &Option<Point>, otherwise: Point| {
+        let point = point.clone().unwrap_or(otherwise);
+        let source = arguments.source.open_at(file, Some(point))?;
+        let recording = source.session.recording();
+        Ok::<_, Failure>(recording.map(|recording| {
+            let numbers: Vec<u32> = recording
+                .trace()
+                .states()
+                .iter()
+                .map(|one| one.number)
+                .collect();
+            (recording.state().number, numbers)
+        }))
+    };
+    let (Some((from, numbers)), Some((to, _))) = (
+        state_at(&arguments.from, Point::First)?,
+        state_at(&arguments.to, Point::Last)?,
+    ) else {
+        return Err(alone);
+    };
+    let between = numbers
+        .into_iter()
+        .filter(|number| (from..=to).contains(number));
+    Ok(between.map(Point::State).collect())
+}
+
+#[derive(Serialize)]
+struct Growth {
+    states: Vec<State>,
+    /// How many bytes the reachable heap grew by.
+    heap_growth: i64,
+    /// Whether some structures were recognised only by how they are held.
+    approximate: bool,
+    /// Structures of the last state that could not be told apart.
+    unclear: u64,
+    joint: Vec<Joint>,
+    structures: Vec<Structure>,
+    /// Structures that are inside of those shown.
+    within: usize,
+    omitted: usize,
+}
+
+#[derive(Serialize)]
+struct State {
+    name: String,
+    reachable: u64,
+}
+
+#[derive(Serialize)]
+struct Joint {
+    owners: Vec<String>,
+    retained_before: u64,
+    retained: u64,
+    growth: i64,
+    hgp: f64,
+}
+
+#[derive(Serialize)]
+struct Structure {
+    name: String,
+    /// Whether it was not there at the beginning.
+    born: bool,
+    growth: u64,
+    /// In percent.
+    hgp: Option<f64>,
+    new_elements: Option<i64>,
+    /// By state; null where it is not there.
+    retained: Vec<Option<u64>>,
+    elements: Vec<Option<u64>>,
+    never_shrinks: bool,
+    newcomers: Vec<Newcomer>,
+}
+
+#[derive(Serialize)]
+struct Newcomer {
+    class: String,
+    objects: i64,
+    bytes: i64,
+}
+
+impl From<Newcomers> for Newcomer {
+    fn from(of: Newcomers) -> Self {
+        Newcomer {
+            class: of.class,
+            objects: of.objects,
+            bytes: of.bytes,
+        }
+    }
+}
+
+impl Growth {
+    fn new(arguments: &Arguments, states: &States) -> Result<Self, Failure> {
+        let (first, last) = (&states.first.session, &states.last.session);
+        let inventories = &states.inventories;
+        let (before, after) = (&inventories[0], &inventories[inventories.len() - 1]);
+        let portion = |one: &Grown| growth_portion(one.change(), before.heap, after.heap);
+        let enough = |one: &Grown| portion(one).is_none_or(|portion| portion >= arguments.least);
+        let found: Vec<Grown> = grown(inventories).into_iter().filter(enough).collect();
+        let (mut found, within) = outermost(last, found)?;
+        let shown = super::or_all(arguments.limit).min(found.len());
+        let omitted = found.len() - shown;
+        found.truncate(shown);
+        let heads = found.iter().map(|one| last.head(one.last().number));
+        let heads: Vec<u32> = heads.collect::<Result<_, _>>()?;
+        let names = last.structure_names(&heads)?;
+        let structures = found.iter().zip(names).map(|(one, name)| {
+            Ok(Structure {
+                name,
+                born: one.is_born(),
+                growth: one.change(),
+                hgp: portion(one),
+                new_elements: one.new_elements(),
+                retained: one.curve.iter().map(|one| Some((*one)?.retained)).collect(),
+                elements: one.curve.iter().map(|one| (*one)?.elements).collect(),
+                never_shrinks: one.never_shrinks(),
+                newcomers: last
+                    .newcomers(one, first)?
+                    .into_iter()
+                    .map(Newcomer::from)
+                    .collect(),
+            })
+        });
+        let structures = structures.collect::<Result<_, Failure>>()?;
+        let joint = last.joint_growth((before, after), first)?;
+        let joint = joint
+            .into_iter()
+            .filter(|joint| joint.portion >= arguments.least)
+            .map(|joint| Joint::new(joint, last, after));
+        Ok(Growth {
+            states: states
+                .names
+                .iter()
+                .zip(inventories)
+                .map(|(name, inventory)| State {
+                    name: name.clone(),
+                    reachable: inventory.heap,
+                })
+                .collect(),
+            heap_growth: after.heap as i64 - before.heap as i64,
+            approximate: after.by_path > 0,
+            unclear: after.unclear,
+            joint: joint.collect::<Result<_, Failure>>()?,
+            structures,
+            within,
+            omitted,
+        })
+    }
+
+    fn text(&self, out: &mut Out) -> Result<(), Failure> {
+        let sizes: Vec<String> = self
+            .states
+            .iter()
+            .map(|state| bytes(state.reachable))
+            .collect();
+        out.heading(&format!(
+            "The reachable heap {}: {}",
+            match self.heap_growth {
+                0 => "has not changed".to_owned(),
+                grown if grown > 0 => format!("grew by {}", bytes(grown as u64)),
+                shrunk => format!("shrank by {}", bytes(shrunk.unsigned_abs())),
+            },
+            sizes.join(" → ")
+        ))?;
+        if self.approximate {
+            out.remark(
+                "Structures are recognised by how they are held: approximate where that changes.",
+            )?;
+        }
+        if self.joint.is_empty() && self.structures.is_empty() {
+            out.line("No data structure grew.")?;
+        }
+        // What says most comes first, alone or together.
+        let mut joint = self.joint.iter().peekable();
+        for one in &self.structures {
+            while let Some(together) = joint.next_if(|joint| joint.hgp >= one.hgp.unwrap_or(0.0)) {
+                together.text(out)?;
+            }
+            one.text(out)?;
+        }
+        joint.try_for_each(|together| together.text(out))?;
+        if self.within > 0 || self.omitted > 0 {
+            out.blank()?;
+        }
+        if self.within > 0 {
+            let inside = counted(
+                self.within as u64,
+                "more that grew is",
+                "more that grew are",
+            );
+            out.remark(&format!("{inside} inside of these"))?;
+        }
+        if self.omitted > 0 {
+            out.remark(&format!(
+                "… {} more; --limit 0 shows all",
+                count(self.omitted as u64)
+            ))?;
+        }
+        Ok(())
+    }
+}
+
+/// Structures without those that another of them retains, and how many those are.
+fn outermost(
+    session: &anthill_session::Session,
+    found: Vec<Grown>,
+) -> Result<(Vec<Grown>, usize), Failure> {
+    let dominators = &session.analysis()?.dominators;
+    let heads = found.iter().map(|one| session.head(one.last().number));
+    let heads: Vec<u32> = heads.collect::<Result<_, _>>()?;
+    let all: HashSet<u32> = heads.iter().copied().collect();
+    let is_inside = |head: u32| dominators.chain(head).any(|above| all.contains(&above));
+    let before = found.len();
+    let outer = found
+        .into_iter()
+        .zip(heads)
+        .filter(|&(_, head)| !is_inside(head));
+    let outer: Vec<Grown> = outer.map(|(one, _)| one).collect();
+    let within = before - outer.len();
+    Ok((outer, within))
+}
+
+impl Joint {
+    fn new(
+        joint: JointGrowth,
+        session: &anthill_session::Session,
+        inventory: &Inventory,
+    ) -> Result<Self, Failure> {
+        let heads = joint
+            .owners
+            .iter()
+            .filter_map(|key| inventory.structures.get(key));
+        let heads: Vec<u32> = heads
+            .map(|one| session.head(one.number))
+            .collect::<Result<_, _>>()?;
+        Ok(Joint {
+            owners: session.structure_names(&heads)?,
+            retained_before: joint.retained.0,
+            retained: joint.retained.1,
+            growth: joint.retained.1 as i64 - joint.retained.0 as i64,
+            hgp: joint.portion,
+        })
+    }
+
+    fn text(&self, out: &mut Out) -> Result<(), Failure> {
+        out.blank()?;
+        out.heading(&format!(
+            "HGP {:.1}%: {} together retain {} more ({} → {})",
+            self.hgp,
+            counted(self.owners.len() as u64, "structure", "structures"),
+            bytes(self.growth.unsigned_abs()),
+            bytes(self.retained_before),
+            bytes(self.retained),
+        ))?;
+        for owner in &self.owners {
+            out.line(format!("  {owner}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Structure {
+    fn text(&self, out: &mut Out) -> Result<(), Failure> {
+        out.blank()?;
+        let portion = self
+            .hgp
+            .map_or(String::new(), |hgp| format!("HGP {hgp:.1}%: "));
+        let curve: Vec<String> = self
+            .retained
+            .iter()
+            .map(|retained| retained.map_or("–".to_owned(), bytes))
+            .collect();
+        out.heading(&format!(
+            "{portion}{} more ({})",
+            bytes(self.growth),
+            curve.join(" → ")
+        ))?;
+        let born = if self.born {
+            ", not there at the beginning"
+        } else {
+            ""
+        };
+        out.line(format!("  {}{born}", self.name))?;
+        let elements: Vec<String> = self
+            .elements
+            .iter()
+            .map(|elements| elements.map_or("–".to_owned(), count))
+            .collect();
+        if let Some(new) = self.new_elements {
+            let share = match self.elements.last().copied().flatten() {
+                Some(all) if all > 0 && new > 0 => {
+                    format!(", {:.0}% of them new", new as f64 * 100.0 / all as f64)
+                }
+                _ => String::new(),
+            };
+            out.line(format!("  elements: {}{share}", elements.join(" → ")))?;
+        }
+        let newcomers: Vec<String> = self
+            .newcomers
+            .iter()
+            .filter(|of| of.bytes > 0)
+            .take(MOST_CLASSES)
+            .map(|of| {
+                let objects = count(of.objects.unsigned_abs());
+                let sign = if of.objects < 0 { "−" } else { "+" };
+                format!(
+                    "{sign}{objects} {} ({})",
+                    of.class,
+                    bytes(of.bytes.unsigned_abs())
+                )
+            })
+            .collect();
+        if !newcomers.is_empty() {
+            out.line(format!("  newcomers: {}", newcomers.join(", ")))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! Series of dumps of programs whose data structures grow in a known way.
+
+use std::sync::OnceLock;
+
+use anthill_testkit::{DumpOptions, Jdk, Sample};
+use serde_json::Value;
+
+use crate::program::{self, json, print, run};
+
+struct Fixture {
+    dumps: Vec<String>,
+    /// By dump: what the program says.
+    in_leak: Vec<u64>,
+    /// By dump: the bytes that the JVM itself counts.
+    bytes: Vec<u64>,
+}
+
+/// Nothing without a JDK.
+fn fixture() -> Option<&'static Fixture> {
+    static FIXTURE: OnceLock<Option<Fixture>> = OnceLock::new();
+    let fixture = FIXTURE.get_or_init(|| {
+        let jdk = Jdk::all().first()?;
+        let mut sample = Sample::start(jdk, "Growth", &["3000", "10000"], &["-Xmx128m"]);
+        let mut fixture = Fixture {
+            dumps: Vec::new(),
+            in_leak: Vec::new(),
+            bytes: Vec::new(),
+        };
+        for number in 0..3 {
+            if number > 0 {
+                sample.send("grow");
+            }
+            let dump = program::scratch(&format!("growth-{number}.hprof"));
+            sample.dump(&dump, DumpOptions::default());
+            fixture.dumps.push(dump.to_str().unwrap().to_owned());
+            fixture.in_leak.push(sample.count("leak"));
+            let histogram = sample.histogram();
+            fixture
+                .bytes
+                .push(histogram.values().map(|total| total.bytes).sum());
+        }
+        Some(fixture)
+    });
+    fixture.as_ref()
+}
+
+const LEAK: &str = "anthill.samples.Growth.leak (java.util.HashMap)";
+
+fn names(growth: &Value) -> Vec<&str> {
+    let structures = growth["structures"].as_array().unwrap().iter();
+    structures
+        .map(|one| one["name"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_map_that_grows_comes_first_among_thousands_that_do_not() {
+    let Some(fixture) = fixture() else { return };
+    let [first, second, third] = &fixture.dumps[..] else {
+        panic!("three dumps");
+    };
+    let growth = json(&["growth", first, second, third]);
+    assert_eq!(growth["approximate"], true);
+    // Neither the bounded cache nor the list that was dropped.
+    assert_eq!(names(&growth), [LEAK], "{growth:#}");
+    let leak = &growth["structures"][0];
+    assert_eq!(leak["elements"], serde_json::json!(fixture.in_leak));
+    let new = fixture.in_leak[2] - fixture.in_leak[0];
+    assert_eq!(leak["new_elements"], new);
+    let arrays = leak["newcomers"].as_array().unwrap().iter();
+    let arrays = arrays.filter(|of| of["class"] == "byte[]");
+    assert_eq!(
+        arrays
+            .map(|of| of["objects"].as_u64().unwrap())
+            .sum::<u64>(),
+        new
+    );
+    // All that the heap grew by, as the JVM counts it: nothing else of the program stays.
+    let by_jvm = (fixture.bytes[2] - fixture.bytes[0]) as f64;
+    let grown = leak["growth"].as_f64().unwrap();
+    let hgp = leak["hgp"].as_f64().unwrap();
+    assert!(
+        (grown / by_jvm - hgp / 100.0).abs() < 0.05,
+        "{grown} of {by_jvm}, {hgp} %"
+    );
+    assert!(hgp > 90.0 && leak["born"] == false && leak["never_shrinks"] == true);
+}
+
+#[test]
+fn what_is_dropped_later_is_growth_as_long_as_it_is_there() {
+    let Some(fixture) = fixture() else { return };
+    let growth = json(&["growth", &fixture.dumps[0], &fixture.dumps[1]]);
+    let names = names(&growth);
+    assert_eq!(names[0], LEAK);
+    assert!(
+        names.contains(&"anthill.samples.Growth.passing (java.util.ArrayList)"),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn a_limit_makes_the_program_fail() {
+    let Some(fixture) = fixture() else { return };
+    let (first, last) = (fixture.dumps[0].as_str(), fixture.dumps[2].as_str());
+    let ran = run(&["growth", first, last, "--fail-on", "hgp=20%"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(
+        ran.out.contains(LEAK) && ran.err.contains("20% are allowed"),
+        "{}",
+        ran.err
+    );
+    // The other way round the heap shrinks.
+    let ran = run(&["growth", last, first, "--fail-on", "hgp=20%"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let ran = run(&["growth", first]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("one dump does not tell what grows"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(run(&["growth", first, last, "--fail-on", "20%"]).code, 2);
+}
+
+#[test]
+fn structures_are_compared_by_how_they_are_held() {
+    let Some(fixture) = fixture() else { return };
+    let (first, last) = (fixture.dumps[0].as_str(), fixture.dumps[2].as_str());
+    let diff = json(&["diff", first, last, "--by", "structure"]);
+    let rows = diff["rows"].as_array().unwrap();
+    let change = |name: &str| {
+        let row = rows.iter().find(|row| row["name"] == name);
+        row.map(|row| row["change"].as_str().unwrap())
+    };
+    assert_eq!(rows[0]["name"], LEAK);
+    assert_eq!(change(LEAK), Some("grown"));
+    assert_eq!(
+        change("anthill.samples.Growth.passing (java.util.ArrayList)"),
+        Some("gone")
+    );
+    assert_eq!(
+        change("anthill.samples.Growth.stable → [9999] (java.util.ArrayList)"),
+        Some("same")
+    );
+    let text = print(&["diff", first, last, "--by", "structure", "--limit", "3"]);
+    assert!(text.contains(LEAK), "{text}");
+}
+
+#[test]
+fn two_caches_of_the_same_products_come_first_as_a_pair() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let dump = |products: &str| {
+        let dump = program::scratch(&format!("growth-caches-{products}.hprof"));
+        let sample = Sample::start(jdk, "MultiCache", &[products], &["-Xmx128m"]);
+        sample.dump(&dump, DumpOptions::default());
+        dump.to_str().unwrap().to_owned()
+    };
+    let (few, many) = (dump("1000"), dump("8000"));
+    let growth = json(&["growth", &few, &many]);
+    let joint = &growth["joint"][0];
+    let owners = joint["owners"].as_array().unwrap();
+    let mut owners: Vec<&str> = owners.iter().map(|owner| owner.as_str().unwrap()).collect();
+    owners.sort_unstable();
+    assert_eq!(
+        owners,
+        [
+            "anthill.samples.IdCache.idCache (java.util.HashMap)",
+            "anthill.samples.NameCache.nameCache (java.util.HashMap)"
+        ]
+    );
+    let together = joint["hgp"].as_f64().unwrap();
+    let alone = growth["structures"].as_array().unwrap().iter();
+    let alone = alone.map(|one| one["hgp"].as_f64().unwrap()).sum::<f64>();
+    assert!(together > 90.0 && alone < together / 2.0, "{growth:#}");
+    let text = print(&["growth", &few, &many]);
+    let first = text.lines().find(|line| line.starts_with("HGP")).unwrap();
+    assert!(first.contains("2 structures together"), "{text}");
+}

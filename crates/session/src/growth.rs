@@ -1,0 +1,329 @@
+//! Growth of data structures from state to state: what grew, what the newcomers are, and which structures
+//! grow together because they share their contents.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use anthill_graph::{FrontOptions, gc_closure_among};
+use anthill_heap::{BitSet, ObjectId};
+use anthill_leaks::fronts_of;
+use anthill_structures::{Grown, Inventory, Met, Observed, Shared, Walker, growth_portion};
+use anthill_trace::Identities;
+use rustc_hash::FxHashMap;
+
+use crate::diff::{Figures, stable_name};
+use crate::{Error, Session};
+
+/// Objects of one class that a structure retains more, or less, than before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Newcomers {
+    pub class: String,
+    pub objects: i64,
+    pub bytes: i64,
+}
+
+/// Structures that keep their contents alive only together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointGrowth {
+    /// Keys of the structures, those that retain most alone first.
+    pub owners: Vec<String>,
+    /// What they retain together at the beginning and at the end.
+    pub retained: (u64, u64),
+    /// The share of the heap's growth, in percent.
+    pub portion: f64,
+}
+
+/// How many structures are looked at for joint growth, those with most new elements first.
+const MOST_TRIED: usize = 8;
+
+/// Owners that together keep less than this part of the heap's growth, in percent, say nothing.
+const LEAST_PORTION: f64 = 1.0;
+
+impl Session {
+    /// What there is of structures: in a recording by the identities of their heads, otherwise and in dumps
+    /// by owner path. Parts of others and class loaders, which retain all that belongs to their classes, are
+    /// left out.
+    pub fn inventory(&self) -> Result<Inventory, Error> {
+        let chosen = self.growing_kind()?;
+        let identities = self.identities()?;
+        let known = |&(number, head): &(u32, ObjectId)| {
+            let identity = identities.of(self.state(), head)?;
+            Some((number, format!("#{identity}")))
+        };
+        let mut keyed: Vec<(u32, String)> = chosen.iter().filter_map(known).collect();
+        let unknown: Vec<(u32, ObjectId)> = chosen
+            .iter()
+            .filter(|one| known(one).is_none())
+            .copied()
+            .collect();
+        let heads: Vec<ObjectId> = unknown.iter().map(|one| one.1).collect();
+        let names = self.structure_names(&heads)?;
+        keyed.extend(unknown.iter().map(|one| one.0).zip(names));
+        let mut inventory = self.inventory_by(keyed.into_iter())?;
+        inventory.by_path = unknown.len() as u64;
+        Ok(inventory)
+    }
+
+    /// What structures have, by how they are held: their elements as objects, heads and internals as shallow.
+    /// Those that cannot be told apart are left out.
+    pub fn structures_by_name(&self) -> Result<BTreeMap<String, Figures>, Error> {
+        let chosen = self.growing_kind()?;
+        let heads: Vec<ObjectId> = chosen.iter().map(|one| one.1).collect();
+        let names = self.structure_names(&heads)?;
+        let keyed = chosen.iter().map(|one| one.0).zip(names);
+        let figures = |one: Observed| Figures {
+            objects: one.elements.unwrap_or(0),
+            shallow: one.bytes,
+            retained: one.retained,
+        };
+        let structures = self.inventory_by(keyed)?.structures.into_iter();
+        Ok(structures.map(|(name, one)| (name, figures(one))).collect())
+    }
+
+    fn identities(&self) -> Result<Identities, Error> {
+        Ok(match self.recording() {
+            Some(recording) => {
+                let number = recording.state().number;
+                recording.trace().load(number)?.identities
+            }
+            None => Identities::None,
+        })
+    }
+
+    /// How structures are called where they are compared: how they are held, and their class.
+    pub fn structure_names(&self, heads: &[ObjectId]) -> Result<Vec<String>, Error> {
+        let paths = self.owner_paths(heads)?.into_iter();
+        let named = paths.zip(heads).map(|(path, &head)| {
+            let class = stable_name(&self.state().class(head).name);
+            format!("{path} ({class})")
+        });
+        Ok(named.collect())
+    }
+
+    /// The same by any key, such as an identity that is followed through a recording.
+    pub fn inventory_by(
+        &self,
+        keyed: impl Iterator<Item = (u32, String)>,
+    ) -> Result<Inventory, Error> {
+        let analysis = self.analysis()?;
+        let structures = self.structures()?;
+        let observed = keyed.map(|(number, key)| {
+            let one = &structures.instances[number as usize];
+            let observed = Observed {
+                number,
+                elements: one.elements,
+                retained: analysis.dominators.retained(one.head),
+                bytes: one.bytes,
+            };
+            (key, observed)
+        });
+        Ok(Inventory::new(analysis.total().retained, observed))
+    }
+
+    /// The structures that are compared: number and head.
+    pub fn growing_kind(&self) -> Result<Vec<(u32, ObjectId)>, Error> {
+        let state = self.state();
+        let is_loader: Vec<bool> = (0..state.classes().len() as u32)
+            .map(|class| state.extends(class, "java.lang.ClassLoader"))
+            .collect();
+        let instances = (0..).zip(&self.structures()?.instances);
+        Ok(instances
+            .filter(|(_, one)| !one.is_part && !is_loader[state.class_id(one.head) as usize])
+            .map(|(number, one)| (number, one.head))
+            .collect())
+    }
+
+    /// The head of a structure by its number.
+    pub fn head(&self, number: u32) -> Result<ObjectId, Error> {
+        Ok(self.structures()?.instances[number as usize].head)
+    }
+
+    /// By class: what a structure retains.
+    fn contents_of(&self, number: u32) -> Result<FxHashMap<String, (i64, i64)>, Error> {
+        let graph = self.graph();
+        let head = self.head(number)?;
+        let retained = self.analysis()?.dominators.dominated_by(&[head]);
+        let mut by_class: FxHashMap<u32, (i64, i64)> = FxHashMap::default();
+        for node in retained.iter() {
+            if let Some(class) = graph.class(node) {
+                let sum = by_class.entry(class).or_default();
+                sum.0 += 1;
+                sum.1 += graph.size(node) as i64;
+            }
+        }
+        let mut by_name: FxHashMap<String, (i64, i64)> = FxHashMap::default();
+        for (class, (objects, bytes)) in by_class {
+            let name = stable_name(&self.state().classes()[class as usize].name);
+            let sum = by_name.entry(name).or_default();
+            sum.0 += objects;
+            sum.1 += bytes;
+        }
+        Ok(by_name)
+    }
+
+    /// What a structure of this state retains more than in an earlier one, by class, most bytes first.
+    pub fn newcomers(&self, grown: &Grown, first: &Session) -> Result<Vec<Newcomers>, Error> {
+        let mut change = self.contents_of(grown.last().number)?;
+        if let Some(before) = grown.first() {
+            for (class, (objects, bytes)) in first.contents_of(before.number)? {
+                let sum = change.entry(class).or_default();
+                sum.0 -= objects;
+                sum.1 -= bytes;
+            }
+        }
+        let mut newcomers: Vec<Newcomers> = change
+            .into_iter()
+            .filter(|(_, sum)| *sum != (0, 0))
+            .map(|(class, (objects, bytes))| Newcomers {
+                class,
+                objects,
+                bytes,
+            })
+            .collect();
+        newcomers.sort_by(|a, b| (Reverse(a.bytes), &a.class).cmp(&(Reverse(b.bytes), &b.class)));
+        Ok(newcomers)
+    }
+
+    /// Structures of this state that grew together since an earlier one: they share so much of their
+    /// contents that each alone retains little of it.
+    pub fn joint_growth(
+        &self,
+        inventories: (&Inventory, &Inventory),
+        first: &Session,
+    ) -> Result<Vec<JointGrowth>, Error> {
+        let (before, after) = inventories;
+        let mut candidates: Vec<(&String, i64)> = after
+            .structures
+            .iter()
+            .filter_map(|(key, last)| {
+                let earlier = before
+                    .structures
+                    .get(key)
+                    .map_or(Some(0), |one| one.elements);
+                let more = last.elements? as i64 - earlier? as i64;
+                (more > 0).then_some((key, more))
+            })
+            .collect();
+        candidates.sort_by_key(|&(key, more)| (Reverse(more), key));
+        let keys: FxHashMap<u32, &String> = after
+            .structures
+            .iter()
+            .map(|(key, one)| (one.number, key))
+            .collect();
+        let mut found: Vec<JointGrowth> = Vec::new();
+        for (key, _) in candidates.into_iter().take(MOST_TRIED) {
+            if found.iter().any(|joint| joint.owners.contains(key)) {
+                continue;
+            }
+            let number = after.structures[key].number;
+            let Some(owners) =
+                self.joint_owners(number, after.heap - before.heap.min(after.heap))?
+            else {
+                continue;
+            };
+            let Some(owners) = owners
+                .iter()
+                .map(|owner| keys.get(owner).map(|key| (*key).clone()))
+                .collect::<Option<Vec<String>>>()
+            else {
+                continue;
+            };
+            let retained = (
+                first.retained_together(&owners, before)?,
+                self.retained_together(&owners, after)?,
+            );
+            let change = retained.1.saturating_sub(retained.0);
+            let alone: u64 = owners
+                .iter()
+                .map(|key| {
+                    let earlier = before.structures.get(key).map_or(0, |one| one.retained);
+                    after.structures[key].retained.saturating_sub(earlier)
+                })
+                .sum();
+            match growth_portion(change, before.heap, after.heap) {
+                // What each retains alone says it all.
+                Some(portion) if portion >= LEAST_PORTION && change > 2 * alone => {
+                    found.push(JointGrowth {
+                        owners,
+                        retained,
+                        portion,
+                    });
+                }
+                _ => {}
+            }
+        }
+        found.sort_by(|a, b| b.portion.total_cmp(&a.portion));
+        Ok(found)
+    }
+
+    /// The structures that together keep alive what one of them has as leaves but does not retain alone.
+    fn joint_owners(&self, number: u32, heap_growth: u64) -> Result<Option<Vec<u32>>, Error> {
+        let dominators = &self.analysis()?.dominators;
+        let graph = self.graph();
+        let own = dominators.dominated_by(&[self.head(number)?]);
+        let mut group = self.leaves_of(number)?;
+        let shared: Vec<ObjectId> = group
+            .iter()
+            .filter(|&leaf| dominators.is_reachable(leaf) && !own.contains(leaf))
+            .collect();
+        group = BitSet::new(self.state().len() as usize);
+        shared.iter().for_each(|&leaf| group.insert(leaf));
+        let bytes: u64 = shared.iter().map(|&leaf| dominators.retained(leaf)).sum();
+        if bytes.saturating_mul(100) < heap_growth {
+            return Ok(None);
+        }
+        let options = FrontOptions::default();
+        let fronts = fronts_of(&graph, dominators, &group, options, self.progress())?;
+        let structures = self.structures()?;
+        // The front of several owners that are all structures, and this one among them.
+        for front in fronts.iter().filter(|front| front.owners.len() > 1) {
+            let owners: Option<Vec<u32>> = front
+                .owners
+                .iter()
+                .map(|&owner| structures.of_head(owner))
+                .collect();
+            if let Some(owners) = owners.filter(|owners| owners.contains(&number)) {
+                return Ok(Some(owners));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The leaves of a structure and of its parts.
+    fn leaves_of(&self, number: u32) -> Result<BitSet, Error> {
+        let structures = self.structures()?;
+        let model = self.structure_model();
+        let mut walker = Walker::new(&model);
+        let mut leaves = BitSet::new(self.state().len() as usize);
+        let mut waiting = vec![number];
+        let mut seen = BitSet::new(structures.instances.len());
+        while let Some(number) = waiting.pop() {
+            if !seen.add(number) {
+                continue;
+            }
+            let tell = |met| match met {
+                Met::Leaf { object, .. } => leaves.insert(object),
+                Met::Part(part) => waiting.extend(structures.of_head(part)),
+                Met::Internal { .. } | Met::Array(_) => {}
+            };
+            let head = structures.instances[number as usize].head;
+            walker.walk(head, tell, || Shared::Follow);
+        }
+        Ok(leaves)
+    }
+
+    fn retained_together(&self, keys: &[String], inventory: &Inventory) -> Result<u64, Error> {
+        let numbers = keys.iter().filter_map(|key| inventory.structures.get(key));
+        let heads: Vec<ObjectId> = numbers
+            .map(|one| self.head(one.number))
+            .collect::<Result<_, _>>()?;
+        if heads.is_empty() {
+            return Ok(0);
+        }
+        let graph = self.graph();
+        let reachable = self.analysis()?.dominators.reachable();
+        Ok(graph
+            .totals(&gc_closure_among(&graph, reachable, &heads))
+            .bytes)
+    }
+}

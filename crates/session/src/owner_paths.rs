@@ -1,0 +1,175 @@
+//! How structures are held, in words that stay the same from dump to dump: static fields, fields, indices
+//! and keys, without addresses and without the inner parts of other structures.
+
+use anthill_graph::{Graph, NodeId, Paths};
+use anthill_heap::{ClassKind, ObjectId};
+use anthill_structures::{Model, Structures};
+use rustc_hash::FxHashMap;
+
+use crate::diff::stable_name;
+use crate::labels::edge_kind;
+use crate::{Error, RootsByObject, Session};
+
+/// Longer paths are cut in the middle; a number of what was left out keeps them apart.
+const LONGEST: usize = 400;
+
+/// The fields that hold the key of an entry.
+const KEYS: [&str; 4] = ["key", "_key", "k", "referent"];
+
+impl Session {
+    /// The owner paths of some objects along shortest paths from the roots.
+    pub fn owner_paths(&self, objects: &[ObjectId]) -> Result<Vec<String>, Error> {
+        let graph = self.graph();
+        let paths = Paths::search(&graph, objects, self.progress())?;
+        let model = self.structure_model();
+        let mut owners = OwnerPaths {
+            session: self,
+            graph: &graph,
+            model: &model,
+            structures: self.structures()?,
+            roots: RootsByObject::new(self),
+            known: FxHashMap::default(),
+            positions: FxHashMap::default(),
+        };
+        let mut found = Vec::with_capacity(objects.len());
+        for (number, &object) in objects.iter().enumerate() {
+            if number % (1 << 12) == 0 {
+                self.progress().check()?;
+            }
+            found.push(owners.of(&paths, object));
+        }
+        Ok(found)
+    }
+}
+
+struct OwnerPaths<'a> {
+    session: &'a Session,
+    graph: &'a Graph<'a>,
+    model: &'a Model<'a>,
+    structures: &'a Structures,
+    roots: RootsByObject<'a>,
+    known: FxHashMap<NodeId, String>,
+    /// By array: where its elements are among those that are not null.
+    positions: FxHashMap<NodeId, FxHashMap<NodeId, usize>>,
+}
+
+impl OwnerPaths<'_> {
+    fn of(&mut self, paths: &Paths, object: NodeId) -> String {
+        let mut pending = vec![object];
+        let mut at = object;
+        // A class is where a path begins for a person, however it is reached itself.
+        while !self.known.contains_key(&at) && self.class_name(at).is_none() {
+            match paths.before(at) {
+                Some(Some(before)) => at = before,
+                _ => break,
+            }
+            pending.push(at);
+        }
+        let start = match pending.pop() {
+            Some(start) => start,
+            None => return String::new(),
+        };
+        let mut path = match self.known.get(&start) {
+            Some(known) => known.clone(),
+            None => self.start(start),
+        };
+        let mut before = start;
+        self.known.insert(start, path.clone());
+        while let Some(node) = pending.pop() {
+            if let Some(step) = self.step(before, node) {
+                path = cut(path + &step);
+            }
+            self.known.insert(node, path.clone());
+            before = node;
+        }
+        path
+    }
+
+    fn class_name(&self, node: NodeId) -> Option<String> {
+        let state = self.session.state();
+        let class = (node < state.len())
+            .then(|| state.mirrored(node))
+            .flatten()?;
+        Some(stable_name(&state.classes()[class as usize].name))
+    }
+
+    fn start(&self, node: NodeId) -> String {
+        match self.class_name(node) {
+            Some(class) => class,
+            None if node >= self.session.state().len() => "the boot loader".to_owned(),
+            None => {
+                let class = stable_name(&self.session.state().class(node).name);
+                let label = self.session.label(node);
+                let name = label
+                    .detail
+                    .map_or(String::new(), |name| format!(" {name}"));
+                format!("{} ({class}{name})", self.roots.name(node))
+            }
+        }
+    }
+
+    /// How one object holds the next; nothing where that is a matter of a structure alone.
+    fn step(&mut self, from: NodeId, to: NodeId) -> Option<String> {
+        let state = self.session.state();
+        let in_heap = from < state.len();
+        let is_internal =
+            |node: NodeId| node < state.len() && self.structures.internals.contains(node);
+        if in_heap && matches!(state.class(from).kind, ClassKind::Array(_)) {
+            // The place in a hash table changes with its size.
+            if is_internal(to) {
+                return None;
+            }
+            return Some(format!(" → [{}]", self.position(from, to)));
+        }
+        if in_heap && is_internal(from) {
+            if is_internal(to) || !self.model.is_entry(from) {
+                return None;
+            }
+            return self.key(from, to).map(|key| format!(" → [{key}]"));
+        }
+        if is_internal(to) && in_heap && self.structures.of_head(from).is_some() {
+            return None;
+        }
+        let kind = edge_kind(self.graph, from, to)?;
+        let name = self.session.edge_name(from, to, kind);
+        Some(match name.strip_prefix("static ") {
+            Some(field) if self.class_name(from).is_some() => format!(".{field}"),
+            _ => format!(" → {name}"),
+        })
+    }
+
+    fn position(&mut self, array: NodeId, element: NodeId) -> usize {
+        let positions = self.positions.entry(array).or_insert_with(|| {
+            let references = self.graph.references(array).iter();
+            let mut first = FxHashMap::default();
+            for (position, &to) in references.enumerate() {
+                first.entry(to).or_insert(position);
+            }
+            first
+        });
+        positions.get(&element).copied().unwrap_or_default()
+    }
+
+    /// The key of an entry, as a person reads it.
+    fn key(&self, entry: NodeId, to: NodeId) -> Option<String> {
+        let (state, records) = (self.session.state(), self.session.records());
+        let mut keys = KEYS.iter();
+        let key = keys.find_map(|field| records.field_object(state, entry, field))?;
+        if key == to {
+            return Some("key".to_owned());
+        }
+        let label = self.session.label(key);
+        Some(label.detail.unwrap_or_else(|| stable_name(&label.what)))
+    }
+}
+
+fn cut(path: String) -> String {
+    let length = path.chars().count();
+    if length <= LONGEST {
+        return path;
+    }
+    let head: String = path.chars().take(LONGEST / 2).collect();
+    let tail: String = path.chars().skip(length - LONGEST / 3).collect();
+    let number = xxhash_rust::xxh3::xxh3_64(path.as_bytes()) as u32;
+    format!("{head} … {number:08x} … {tail}")
+}
