@@ -1,0 +1,238 @@
+//! Recording real JVMs: start, attach, detach, kill, a full disk, and what the states say.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anthill_testkit::{DumpOptions, Jdk, Sample, agent, skipped};
+use serde_json::Value;
+
+use crate::program::{command, json, print, run, scratch};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+/// States only when they are asked for, and then at once.
+const ON_DEMAND: [&str; 4] = ["--overhead", "100%", "--at", "gc:1000000000"];
+
+/// A sample program that `anthill record` has started.
+struct Recorded {
+    sample: Sample,
+    trace: String,
+}
+
+impl Recorded {
+    fn start(
+        jdk: &Jdk,
+        trace: &Path,
+        options: &[&str],
+        name: &str,
+        arguments: &[&str],
+        jvm_flags: &[&str],
+    ) -> Self {
+        agent();
+        let trace = trace.to_str().unwrap().to_owned();
+        let mut recorder = command(&["record", "-o", &trace]);
+        recorder.args(options).arg("--");
+        let sample = Sample::start_by(recorder, jdk, name, arguments, jvm_flags);
+        Recorded { sample, trace }
+    }
+
+    /// The number of the JVM, which is not that of the process that was started.
+    fn jvm(&self) -> String {
+        let told = self.sample.log().lines().find_map(|line| {
+            let rest = line.strip_prefix("anthill: recording JVM ")?;
+            Some(rest.split(' ').next()?.to_owned())
+        });
+        told.unwrap_or_else(|| panic!("no JVM is named: {}", self.sample.log()))
+    }
+
+    fn snapshot(&self, name: &str) {
+        let ran = run(&["snapshot", &self.jvm(), name, "--collect"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.err.contains("state "), "{}", ran.err);
+    }
+
+    /// The program ends when its input is closed, and the recorder with it.
+    fn end(self) -> (i32, String) {
+        self.sample.ended()
+    }
+}
+
+/// By class of the sample programs: objects, their bytes, what they retain.
+fn program_classes(file: &[&str]) -> Vec<(String, [u64; 3])> {
+    let histogram = json(&[&["histogram"], file, &["--filter", "anthill.samples.*"]].concat());
+    let rows = histogram["rows"].as_array().unwrap().iter();
+    let row = |row: &Value| {
+        let numbers = ["objects", "shallow", "retained"].map(|key| row[key].as_u64().unwrap());
+        (row["class"].as_str().unwrap().to_owned(), numbers)
+    };
+    let mut rows: Vec<_> = rows.map(row).collect();
+    rows.sort();
+    rows
+}
+
+/// A state that was recorded while the program stood still is the JVM's own dump of that moment:
+/// equal retained sizes mean equal references and roots.
+fn assert_state_equals_dump(jdk: &Jdk, collector: &str, identity: &str) {
+    let name = format!("equal-{}{collector}-{identity}", jdk.feature());
+    let trace = scratch(&format!("{name}.trace"));
+    let options = [&ON_DEMAND[..], &["--identity", identity]].concat();
+    let recorded = Recorded::start(jdk, &trace, &options, "MultiCache", &["2000"], &[collector]);
+    let products = recorded.sample.count("products");
+    recorded.snapshot("now");
+    let dump = scratch(&format!("{name}.hprof"));
+    let jvm = recorded.jvm().parse().unwrap();
+    recorded.sample.dump_of(jvm, &dump, DumpOptions::default());
+    let trace = recorded.trace.clone();
+    recorded.end();
+
+    let of_state = program_classes(&[&trace, "--at", "mark:now"]);
+    let of_dump = program_classes(&[dump.to_str().unwrap()]);
+    assert_eq!(of_state, of_dump, "JDK {} {collector} {identity}", jdk.version());
+    let product = of_state.iter().find(|(class, _)| class.ends_with(".Product"));
+    assert_eq!(product.unwrap().1[0], products);
+}
+
+#[test]
+fn a_state_equals_a_dump_of_the_same_moment_on_every_jdk() {
+    for jdk in Jdk::all() {
+        assert_state_equals_dump(jdk, "-XX:+UseG1GC", "heads");
+        assert_state_equals_dump(jdk, "-XX:+UseG1GC", "all");
+    }
+}
+
+#[test]
+fn a_state_equals_a_dump_of_the_same_moment_with_every_collector() {
+    let Some(jdk) = Jdk::installed() else { return };
+    for collector in ["-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseZGC"] {
+        assert_state_equals_dump(jdk, collector, "heads");
+    }
+}
+
+#[test]
+fn a_running_jvm_is_recorded_left_alone_and_recorded_again() {
+    agent();
+    for jdk in Jdk::all() {
+        let mut sample = Sample::start(jdk, "GrowingRegistry", &["100"], &[]);
+        let pid = sample.pid().to_string();
+        for round in 1..=2 {
+            let trace = scratch(&format!("attach-{}-{round}.trace", jdk.feature()));
+            let trace = trace.to_str().unwrap();
+            let attach = [&["attach", &pid, "-o", trace], &ON_DEMAND[..]].concat();
+            let attached = run(&attach);
+            assert_eq!(attached.code, 0, "{}", attached.err);
+            let again = run(&attach);
+            assert!(again.err.contains("recorded already"), "{}", again.err);
+            assert_eq!(run(&["mark", &pid, "a moment"]).code, 0);
+            assert_eq!(run(&["snapshot", &pid, "grown"]).code, 0);
+            let detached = run(&["detach", &pid]);
+            assert_eq!(detached.code, 0, "{}", detached.err);
+            assert!(detached.err.contains("1 states"), "{}", detached.err);
+            assert_eq!(run(&["detach", &pid]).code, 2);
+            assert!(!program_classes(&[trace, "--at", "mark:grown"]).is_empty());
+            sample.send("grow");
+        }
+    }
+}
+
+#[test]
+fn a_jvm_that_is_killed_leaves_a_trace_that_opens() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let trace = scratch("killed.trace");
+    let recorded = Recorded::start(jdk, &trace, &ON_DEMAND, "MultiCache", &["500"], &[]);
+    recorded.snapshot("before");
+    kill(&recorded.jvm());
+    let trace = recorded.trace.clone();
+    let (code, _) = recorded.end();
+    assert_eq!(code, 128 + 9, "as a shell says it");
+    assert_eq!(program_classes(&[&trace]), program_classes(&[&trace, "--at", "mark:before"]));
+    let summary = print(&["summary", &trace]);
+    assert!(summary.contains("without a goodbye"), "{summary}");
+}
+
+#[test]
+fn a_program_goes_on_when_its_recorder_is_killed() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let trace = scratch("recorder-killed.trace");
+    let options = ["--overhead", "100%", "--every", "200ms"];
+    agent();
+    let mut sample = Sample::start(jdk, "BuggyStack", &["1000"], &[]);
+    let pid = sample.pid().to_string();
+    let mut attach = command(&["attach", &pid, "--foreground", "-o"]);
+    let mut recorder = attach.arg(&trace).args(options).spawn().unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while run(&["mark", &pid, "here"]).code != 0 {
+        assert!(Instant::now() < deadline, "it is not being recorded");
+        thread::sleep(Duration::from_millis(100));
+    }
+    thread::sleep(Duration::from_millis(500));
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    sample.send("again");
+    assert_eq!(sample.count("items replaced"), 100);
+    assert!(run(&["summary", trace.to_str().unwrap()]).code == 0);
+    let attached = run(&[&["attach", &pid, "-o", trace.to_str().unwrap()], &ON_DEMAND[..]].concat());
+    assert_eq!(attached.code, 0, "{}", attached.err);
+    assert_eq!(run(&["detach", &pid]).code, 0);
+}
+
+#[test]
+fn a_full_disk_costs_states_but_neither_the_program_nor_the_trace() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let Some(disk) = SmallDisk::new("small-disk", "1m") else {
+        skipped("the full disk", "no tmpfs can be mounted; that needs root");
+        return;
+    };
+    let trace = disk.0.join("full.trace");
+    let recorded = Recorded::start(jdk, &trace, &ON_DEMAND, "MultiCache", &["100"], &[]);
+    recorded.snapshot("fits");
+    std::fs::write(disk.0.join("ballast"), vec![7; 1 << 20]).unwrap_err();
+    let refused = run(&["snapshot", &recorded.jvm(), "does not fit"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("no room"), "{}", refused.err);
+    assert_eq!(run(&["mark", &recorded.jvm(), "there is no room for this"]).code, 0);
+    let trace = recorded.trace.clone();
+    let (code, log) = recorded.end();
+    assert_eq!(code, 0, "{log}");
+    assert!(log.contains("No space left on device"), "{log}");
+    assert!(!program_classes(&[&trace, "--at", "mark:fits"]).is_empty());
+}
+
+#[test]
+fn the_exit_code_is_the_program_s() {
+    agent();
+    let trace = scratch("exit.trace");
+    let missing = run(&["record", "-o", trace.to_str().unwrap(), "--", "java", "NoSuchClass"]);
+    assert_eq!(missing.code, 1, "{}", missing.err);
+    let absent = run(&["record", "--", "/no/such/program"]);
+    assert_eq!(absent.code, 2);
+    assert!(absent.err.contains("/no/such/program"), "{}", absent.err);
+}
+
+fn kill(pid: &str) {
+    let killed = Command::new("kill").args(["-9", pid]).status().unwrap();
+    assert!(killed.success());
+}
+
+/// A file system of its own; it is gone when this is dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn new(name: &str, size: &str) -> Option<Self> {
+        let folder = scratch(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(&folder)
+            .output();
+        mounted
+            .is_ok_and(|mounted| mounted.status.success())
+            .then_some(SmallDisk(folder))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
