@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -31,7 +31,8 @@ pub struct Sample {
     name: String,
     jdk: Jdk,
     process: Child,
-    stdin: ChildStdin,
+    /// None after it was closed.
+    stdin: Option<ChildStdin>,
     printed: Receiver<Printed>,
     truth: BTreeMap<String, String>,
     log: String,
@@ -51,6 +52,28 @@ impl Sample {
         Sample::start_with(jdk, &[classes().to_owned()], name, arguments, jvm_flags)
     }
 
+    /// Starts a sample by a program that runs the command that is appended to it.
+    ///
+    /// # Panics
+    /// Like [`Sample::start`].
+    pub fn start_by(
+        mut launcher: Command,
+        jdk: &Jdk,
+        name: &str,
+        arguments: &[&str],
+        jvm_flags: &[&str],
+    ) -> Sample {
+        launcher.arg(jdk.command("java").get_program());
+        Sample::start_as(
+            launcher,
+            jdk,
+            &[classes().to_owned()],
+            name,
+            arguments,
+            jvm_flags,
+        )
+    }
+
     pub(crate) fn start_with(
         jdk: &Jdk,
         class_path: &[PathBuf],
@@ -58,8 +81,19 @@ impl Sample {
         arguments: &[&str],
         jvm_flags: &[&str],
     ) -> Sample {
-        let mut process = jdk
-            .command("java")
+        let java = jdk.command("java");
+        Sample::start_as(java, jdk, class_path, name, arguments, jvm_flags)
+    }
+
+    fn start_as(
+        mut java: Command,
+        jdk: &Jdk,
+        class_path: &[PathBuf],
+        name: &str,
+        arguments: &[&str],
+        jvm_flags: &[&str],
+    ) -> Sample {
+        let mut process = java
             .args(jvm_flags)
             .arg("-cp")
             .arg(joined(class_path))
@@ -74,7 +108,7 @@ impl Sample {
         let (sender, printed) = mpsc::channel();
         forward(process.stdout.take(), Printed::Out, sender.clone());
         forward(process.stderr.take(), Printed::Err, sender);
-        let stdin = process.stdin.take().expect("standard input is piped");
+        let stdin = process.stdin.take();
         let mut sample = Sample {
             name: name.to_owned(),
             jdk: jdk.clone(),
@@ -129,7 +163,8 @@ impl Sample {
     /// # Panics
     /// When the program is gone.
     pub fn tell(&mut self, command: &str) {
-        writeln!(self.stdin, "{command}")
+        let stdin = self.stdin.as_mut().expect("standard input is piped");
+        writeln!(stdin, "{command}")
             .unwrap_or_else(|e| panic!("cannot write to {}: {e}", self.name));
     }
 
@@ -141,12 +176,13 @@ impl Sample {
         self.wait_until_ready();
     }
 
-    /// Waits until the program ended by itself and returns its exit code and what it printed
+    /// Closes the program's input, waits until it ended by itself and returns its exit code and what it printed
     /// besides truths.
     ///
     /// # Panics
     /// When it does not end in time or is ended by a signal.
     pub fn ended(mut self) -> (i32, String) {
+        self.stdin = None;
         let deadline = Instant::now() + READY_TIMEOUT;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -180,6 +216,14 @@ impl Sample {
     /// # Panics
     /// When the JVM does not write it.
     pub fn dump(&self, path: &Path, options: DumpOptions) {
+        self.dump_of(self.pid(), path, options);
+    }
+
+    /// The same for a JVM that the program under test started.
+    ///
+    /// # Panics
+    /// When the JVM does not write it.
+    pub fn dump_of(&self, pid: u32, path: &Path, options: DumpOptions) {
         let path = std::path::absolute(path)
             .unwrap_or_else(|e| panic!("no absolute path for {}: {e}", path.display()));
         // The JVM refuses to overwrite.
@@ -193,7 +237,7 @@ impl Sample {
         }
         let quoted = format!("\"{}\"", path.display());
         arguments.push(&quoted);
-        let answer = self.jcmd(&arguments);
+        let answer = self.jcmd_of(pid, &arguments);
         assert!(
             answer.contains("Heap dump file created") && path.is_file(),
             "no heap dump of {} in {}: {answer}",
@@ -207,8 +251,12 @@ impl Sample {
     /// # Panics
     /// When the JVM does not answer.
     pub fn jcmd(&self, arguments: &[&str]) -> String {
+        self.jcmd_of(self.pid(), arguments)
+    }
+
+    fn jcmd_of(&self, pid: u32, arguments: &[&str]) -> String {
         self.jdk
-            .jcmd(self.pid(), arguments, JCMD_TIMEOUT)
+            .jcmd(pid, arguments, JCMD_TIMEOUT)
             .unwrap_or_else(|why| panic!("{} on JDK {}: {why}", self.name, self.jdk.version()))
     }
 

@@ -1,11 +1,12 @@
 //! `anthill attach`: records a JVM that is running already, in the background.
 
 use std::env;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anthill_recorder::Jvm;
+use anthill_recorder::{Jvm, RecordingOptions};
 use clap::Args;
 
 use crate::commands::record::RecordingArguments;
@@ -30,20 +31,27 @@ pub struct Arguments {
     /// Record in the foreground
     #[arg(long)]
     pub foreground: bool,
+    /// Record, and tell on standard output how it goes
+    #[arg(long, hide = true, conflicts_with = "foreground")]
+    pub background: bool,
 }
 
-/// What the recorder in the background says when it is ready.
+/// Before what the recorder in the background wants to be said, and before the name of the trace
+/// when it is ready. Nobody listens after that.
+const SAY: &str = "SAY ";
 const READY: &str = "READY ";
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let jvm = Jvm::find(arguments.pid)?;
+    let options = || arguments.recording.options();
     if arguments.foreground {
-        let options = arguments.recording.options();
-        return Ok(anthill_recorder::attach(&jvm, options, say, |trace| {
-            println!("{READY}{}", trace.display());
-        })?);
+        let ready = |trace: &Path| say(&recording(&jvm, &trace.display().to_string()));
+        return Ok(anthill_recorder::attach(&jvm, options(), say, ready)?);
     }
-    let unusable = |error: std::io::Error| {
+    if arguments.background {
+        return record_in_background(&jvm, options());
+    }
+    let unusable = |error: io::Error| {
         Failure::unusable(
             format!("the recorder could not be started: {error}"),
             "Try --foreground.",
@@ -52,23 +60,51 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let program = env::current_exe().map_err(unusable)?;
     let mut recorder = Command::new(program)
         .args(env::args_os().skip(1))
-        .arg("--foreground")
+        .arg("--background")
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()
         .map_err(unusable)?;
     let said = recorder.stdout.take().map(BufReader::new);
-    let first = said.and_then(|said| said.lines().next()?.ok());
-    match first.as_deref().and_then(|line| line.strip_prefix(READY)) {
-        Some(trace) => {
-            say(&format!(
-                "recording JVM {pid} to {trace}; `anthill detach {pid}` ends it",
-                pid = jvm.pid()
-            ));
-            Ok(())
+    for line in said
+        .into_iter()
+        .flat_map(BufRead::lines)
+        .map_while(Result::ok)
+    {
+        if let Some(trace) = line.strip_prefix(READY) {
+            say(&recording(&jvm, trace));
+            return Ok(());
         }
-        // It said why on standard error.
-        None => Err(Failure::Program(2)),
+        say(line.strip_prefix(SAY).unwrap_or(&line));
     }
+    // It said why.
+    Err(Failure::Program(2))
+}
+
+fn recording(jvm: &Jvm, trace: &str) -> String {
+    let pid = jvm.pid();
+    format!("recording JVM {pid} to {trace}; `anthill detach {pid}` ends it")
+}
+
+/// Standard error is nobody's here: whoever started this process may wait until it is closed.
+fn record_in_background(jvm: &Jvm, options: RecordingOptions) -> Result<(), Failure> {
+    let ready = |trace: &Path| tell(&format!("{READY}{}", trace.display()));
+    let recorded =
+        anthill_recorder::attach(jvm, options, |text| tell(&format!("{SAY}{text}")), ready);
+    if let Err(error) = recorded {
+        let Failure::Unusable { reason, advice } = Failure::from(error) else {
+            return Err(Failure::Program(2));
+        };
+        tell(&format!("{SAY}{reason}"));
+        tell(&advice);
+        return Err(Failure::Program(2));
+    }
+    Ok(())
+}
+
+/// On standard output, as long as somebody reads it.
+fn tell(text: &str) {
+    let _ = writeln!(io::stdout(), "{text}");
 }
