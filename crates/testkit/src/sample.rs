@@ -198,6 +198,24 @@ impl Sample {
         }
     }
 
+    /// What `find` finds in a line that was printed, or will be; truths are not looked at.
+    ///
+    /// # Panics
+    /// When there is no such line in time.
+    pub fn line<T>(&mut self, find: impl Fn(&str) -> Option<T>) -> T {
+        let deadline = Instant::now() + READY_TIMEOUT;
+        loop {
+            if let Some(found) = self.log.lines().find_map(&find) {
+                return found;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.printed.recv_timeout(left) {
+                Ok(Printed::Out(line) | Printed::Err(line)) => self.log += &(line + "\n"),
+                Err(_) => self.fail("the line that is waited for does not come"),
+            }
+        }
+    }
+
     /// What it printed so far besides truths.
     pub fn log(&self) -> &str {
         &self.log

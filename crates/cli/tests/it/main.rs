@@ -11,6 +11,7 @@ mod input;
 mod merged_paths;
 mod multi_cache;
 mod program;
+mod record;
 mod recording;
 mod report;
 mod shapes;

@@ -17,6 +17,8 @@ const ON_DEMAND: [&str; 4] = ["--overhead", "100%", "--at", "gc:1000000000"];
 /// A sample program that `anthill record` has started.
 struct Recorded {
     sample: Sample,
+    /// Its number, which is not that of the process that was started.
+    jvm: String,
     trace: String,
 }
 
@@ -33,21 +35,16 @@ impl Recorded {
         let trace = trace.to_str().unwrap().to_owned();
         let mut recorder = command(&["record", "-o", &trace]);
         recorder.args(options).arg("--");
-        let sample = Sample::start_by(recorder, jdk, name, arguments, jvm_flags);
-        Recorded { sample, trace }
-    }
-
-    /// The number of the JVM, which is not that of the process that was started.
-    fn jvm(&self) -> String {
-        let told = self.sample.log().lines().find_map(|line| {
+        let mut sample = Sample::start_by(recorder, jdk, name, arguments, jvm_flags);
+        let jvm = sample.line(|line| {
             let rest = line.strip_prefix("anthill: recording JVM ")?;
             Some(rest.split(' ').next()?.to_owned())
         });
-        told.unwrap_or_else(|| panic!("no JVM is named: {}", self.sample.log()))
+        Recorded { sample, jvm, trace }
     }
 
     fn snapshot(&self, name: &str) {
-        let ran = run(&["snapshot", &self.jvm(), name, "--collect"]);
+        let ran = run(&["snapshot", &self.jvm, name, "--collect"]);
         assert_eq!(ran.code, 0, "{}", ran.err);
         assert!(ran.err.contains("state "), "{}", ran.err);
     }
@@ -81,7 +78,7 @@ fn assert_state_equals_dump(jdk: &Jdk, collector: &str, identity: &str) {
     let products = recorded.sample.count("products");
     recorded.snapshot("now");
     let dump = scratch(&format!("{name}.hprof"));
-    let jvm = recorded.jvm().parse().unwrap();
+    let jvm = recorded.jvm.parse().unwrap();
     recorded.sample.dump_of(jvm, &dump, DumpOptions::default());
     let trace = recorded.trace.clone();
     recorded.end();
@@ -148,7 +145,7 @@ fn a_jvm_that_is_killed_leaves_a_trace_that_opens() {
     let trace = scratch("killed.trace");
     let recorded = Recorded::start(jdk, &trace, &ON_DEMAND, "MultiCache", &["500"], &[]);
     recorded.snapshot("before");
-    kill(&recorded.jvm());
+    kill(&recorded.jvm);
     let trace = recorded.trace.clone();
     let (code, _) = recorded.end();
     assert_eq!(code, 128 + 9, "as a shell says it");
@@ -199,14 +196,14 @@ fn a_full_disk_costs_states_but_neither_the_program_nor_the_trace() {
     let recorded = Recorded::start(jdk, &trace, &ON_DEMAND, "MultiCache", &["100"], &[]);
     recorded.snapshot("fits");
     std::fs::write(disk.0.join("ballast"), vec![7; 1 << 20]).unwrap_err();
-    let refused = run(&["snapshot", &recorded.jvm(), "does not fit"]);
+    let refused = run(&["snapshot", &recorded.jvm, "does not fit"]);
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("no room"), "{}", refused.err);
     for seed in 1..=8u64 {
         // What cannot be compressed fills more than the page that is there already.
         let mut state = seed;
         let text: String = (0..3900).map(|_| noise(&mut state)).collect();
-        assert_eq!(run(&["mark", &recorded.jvm(), &text]).code, 0);
+        assert_eq!(run(&["mark", &recorded.jvm, &text]).code, 0);
     }
     let trace = recorded.trace.clone();
     let (code, log) = recorded.end();
