@@ -113,6 +113,46 @@ fn a_state_equals_a_dump_of_the_same_moment_with_every_collector() {
     }
 }
 
+/// Items that were born, died and survived while a tenth of the items was pushed and popped again.
+fn stack_items(arguments: &[&str], name: &str) -> [u64; 3] {
+    let jdk = Jdk::installed().unwrap();
+    let options = [&ON_DEMAND[..], &["--identity", "all"]].concat();
+    let trace = scratch(name);
+    let mut recorded = Recorded::start(jdk, &trace, &options, "BuggyStack", arguments, &[]);
+    recorded.snapshot("before");
+    recorded.sample.send("again");
+    recorded.snapshot("after");
+    let trace = recorded.trace.clone();
+    recorded.end();
+    let window = [
+        "--from",
+        "mark:before",
+        "--to",
+        "mark:after",
+        "--limit",
+        "0",
+    ];
+    let diff = json(&[&["diff", &trace], &window[..]].concat());
+    let rows = diff["tree"]["children"].as_array().unwrap();
+    let items = rows
+        .iter()
+        .find(|row| row["key"] == "anthill.samples.BuggyStack$Item");
+    ["born", "died", "survived"]
+        .map(|key| items.map_or(0, |items| items[key]["objects"].as_u64().unwrap()))
+}
+
+/// Weninger and Mössenböck (2018), figures 14 and 17.
+#[test]
+fn objects_that_a_stack_forgets_to_drop_survive_and_none_after_the_fix() {
+    if Jdk::installed().is_none() {
+        return;
+    }
+    let buggy = stack_items(&["1000000"], "buggy-stack.trace");
+    assert_eq!(buggy, [100_000, 100_000, 900_000]);
+    let fixed = stack_items(&["1000000", "fixed"], "fixed-stack.trace");
+    assert_eq!(fixed, [0, 0, 0]);
+}
+
 #[test]
 fn a_running_jvm_is_recorded_left_alone_and_recorded_again() {
     agent();
