@@ -33,6 +33,14 @@ pub struct JointGrowth {
     pub portion: f64,
 }
 
+/// What keys begin with that are identities; no way to hold something begins so.
+const IDENTITY: char = '#';
+
+/// Whether a key of an inventory is an identity, not only the way by which a structure is held.
+pub fn is_identity(key: &str) -> bool {
+    key.starts_with(IDENTITY)
+}
+
 /// How many structures are looked at for joint growth, those with most new elements first.
 const MOST_TRIED: usize = 8;
 
@@ -48,7 +56,7 @@ impl Session {
         let identities = self.identities()?;
         let known = |&(number, head): &(u32, ObjectId)| {
             let identity = identities.of(self.state(), head)?;
-            Some((number, format!("#{identity}")))
+            Some((number, format!("{IDENTITY}{identity}")))
         };
         let mut keyed: Vec<(u32, String)> = chosen.iter().filter_map(known).collect();
         let unknown: Vec<(u32, ObjectId)> = chosen
@@ -59,9 +67,7 @@ impl Session {
         let heads: Vec<ObjectId> = unknown.iter().map(|one| one.1).collect();
         let names = self.structure_names(&heads)?;
         keyed.extend(unknown.iter().map(|one| one.0).zip(names));
-        let mut inventory = self.inventory_by(keyed.into_iter())?;
-        inventory.by_path = unknown.len() as u64;
-        Ok(inventory)
+        self.inventory_by(keyed.into_iter())
     }
 
     /// What structures have, by how they are held: their elements as objects, heads and internals as shallow.

@@ -25,8 +25,6 @@ pub struct Inventory {
     pub structures: BTreeMap<String, Observed>,
     /// Structures that share their key with others, so that they cannot be told apart.
     pub unclear: u64,
-    /// Structures whose key is only the way they are held.
-    pub by_path: u64,
 }
 
 impl Inventory {
@@ -49,7 +47,6 @@ impl Inventory {
             heap,
             structures,
             unclear,
-            by_path: 0,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anthill_session::{JointGrowth, Newcomers};
+use anthill_session::{JointGrowth, Newcomers, is_identity};
 use anthill_structures::{Grown, Inventory, grown, growth_portion};
 use anthill_trace::{Point, is_trace};
 use clap::Args;
@@ -188,7 +188,7 @@ struct Growth {
     states: Vec<State>,
     /// How many bytes the reachable heap grew by.
     heap_growth: i64,
-    /// Whether some structures were recognised only by how they are held.
+    /// Whether some of those shown were recognised only by how they are held.
     approximate: bool,
     /// Structures of the last state that could not be told apart.
     unclear: u64,
@@ -217,6 +217,8 @@ struct Joint {
 #[derive(Serialize)]
 struct Structure {
     name: String,
+    /// Whether it was recognised only by how it is held.
+    approximate: bool,
     /// Whether it was not there at the beginning.
     born: bool,
     growth: u64,
@@ -265,6 +267,7 @@ impl Growth {
         let structures = found.iter().zip(names).map(|(one, name)| {
             Ok(Structure {
                 name,
+                approximate: !is_identity(&one.key),
                 born: one.is_born(),
                 growth: one.change(),
                 hgp: portion(one),
@@ -279,11 +282,14 @@ impl Growth {
                     .collect(),
             })
         });
-        let structures = structures.collect::<Result<_, Failure>>()?;
-        let joint = last.joint_growth((before, after), first)?;
+        let structures: Vec<Structure> = structures.collect::<Result<_, Failure>>()?;
+        let mut joint = last.joint_growth((before, after), first)?;
+        joint.retain(|joint| joint.portion >= arguments.least);
+        let mut owners = joint.iter().flat_map(|joint| &joint.owners);
+        let approximate = owners.any(|key| !is_identity(key))
+            || structures.iter().any(|structure| structure.approximate);
         let joint = joint
             .into_iter()
-            .filter(|joint| joint.portion >= arguments.least)
             .map(|joint| Joint::new(joint, last, after));
         Ok(Growth {
             states: states
@@ -296,7 +302,7 @@ impl Growth {
                 })
                 .collect(),
             heap_growth: after.heap as i64 - before.heap as i64,
-            approximate: after.by_path > 0,
+            approximate,
             unclear: after.unclear,
             joint: joint.collect::<Result<_, Failure>>()?,
             structures,

@@ -2,10 +2,14 @@
 
 use std::sync::OnceLock;
 
-use anthill_testkit::{DumpOptions, Jdk, Sample};
+use anthill_heap::{HeapBuilder, HeapState};
+use anthill_hprof::RecordedValues;
+use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
+use anthill_trace::{Facts, Identities, Moment, StateKind, StateToWrite, TraceWriter};
 use serde_json::Value;
 
 use crate::program::{self, json, print, run};
+use crate::record::{ON_DEMAND, Recorded};
 
 struct Fixture {
     dumps: Vec<String>,
@@ -177,4 +181,98 @@ fn two_caches_of_the_same_products_come_first_as_a_pair() {
     let text = print(&["growth", &few, &many]);
     let first = text.lines().find(|line| line.starts_with("HGP")).unwrap();
     assert!(first.contains("2 structures together"), "{text}");
+}
+
+/// A state in which `holder` holds a list with so many elements, and its identity.
+fn state_with_list(holder: &str, elements: u32) -> (HeapState, Identities) {
+    let mut heap = HeapBuilder::new();
+    heap.object(holder, &format!("shop.{holder}"), 16);
+    heap.object("list", "java.util.ArrayList", 24);
+    heap.array("array", "java.lang.Object[]", elements);
+    for element in 0..elements {
+        heap.object(&format!("e{element}"), "shop.Order", 100);
+        heap.edges(&format!("array -> e{element}"));
+    }
+    heap.edges(&format!("{holder} -> list, list -> array"));
+    heap.root(holder);
+    let state = heap.build();
+    let address = state.addresses.address(heap.id("list"));
+    let identities = Identities::tracked(&state, [(77, address)]);
+    (state, identities)
+}
+
+#[test]
+fn a_recording_follows_structures_wherever_they_are_held() {
+    let path = program::scratch("growth-moved.trace");
+    let mut writer = TraceWriter::create(&path, &Facts::default()).unwrap();
+    for (time, holder, elements) in [(1, "Left", 10), (2, "Left", 20), (3, "Right", 60)] {
+        let (state, identities) = state_with_list(holder, elements);
+        let moment = Moment {
+            gc: Some(time),
+            time: time * 1_000_000_000,
+            timestamp: 1_700_000_000_000,
+            kind: StateKind::Dump,
+            mark: None,
+            pause: 0,
+            source_bytes: None,
+        };
+        let mut state = StateToWrite::from_state(&state, moment, RecordedValues::default());
+        state.identities = identities;
+        writer.state(&state).unwrap();
+    }
+    writer.finish().unwrap();
+    let path = path.to_str().unwrap();
+    let growth = json(&["growth", path, "--no-index"]);
+    let [list] = &growth["structures"].as_array().unwrap()[..] else {
+        panic!("one list: {growth:#}");
+    };
+    assert_eq!(list["elements"], serde_json::json!([10, 20, 60]));
+    assert_eq!(
+        (&list["born"], &list["approximate"]),
+        (&false.into(), &false.into())
+    );
+    // 50 orders of 100 bytes and 50 slots of 4, all that the heap grew by.
+    assert_eq!(list["growth"], 50 * (100 + 4));
+    assert_eq!(list["hgp"], 100.0);
+    let part = json(&[
+        "growth",
+        path,
+        "--no-index",
+        "--from",
+        "first",
+        "--to",
+        "#2",
+    ]);
+    assert_eq!(
+        part["structures"][0]["elements"],
+        serde_json::json!([10, 20])
+    );
+}
+
+#[test]
+fn in_a_recorded_program_the_leak_comes_first_with_its_part_of_the_growth() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("growth in a recording", "no JDK was found");
+    };
+    let trace = program::scratch("growth.trace");
+    let arguments = ["3000", "10000"];
+    let mut recorded = Recorded::start(jdk, &trace, &ON_DEMAND, "Growth", &arguments, &[]);
+    let mut in_leak = vec![recorded.sample.count("leak")];
+    recorded.snapshot("0");
+    for step in ["1", "2"] {
+        recorded.sample.send("grow");
+        in_leak.push(recorded.sample.count("leak"));
+        recorded.snapshot(step);
+    }
+    let trace = recorded.trace.clone();
+    recorded.end();
+    let growth = json(&["growth", &trace, "--no-index"]);
+    assert_eq!(names(&growth), [LEAK], "{growth:#}");
+    let leak = &growth["structures"][0];
+    assert_eq!(leak["elements"], serde_json::json!(in_leak));
+    assert_eq!(
+        (&leak["approximate"], &leak["born"]),
+        (&false.into(), &false.into())
+    );
+    assert!(leak["hgp"].as_f64().unwrap() > 90.0, "{leak:#}");
 }

@@ -12,18 +12,18 @@ use crate::program::{command, json, run, scratch};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 /// States only when they are asked for, and then at once.
-const ON_DEMAND: [&str; 4] = ["--overhead", "100%", "--at", "gc:1000000000"];
+pub const ON_DEMAND: [&str; 4] = ["--overhead", "100%", "--at", "gc:1000000000"];
 
 /// A sample program that `anthill record` has started.
-struct Recorded {
-    sample: Sample,
+pub struct Recorded {
+    pub sample: Sample,
     /// Its number, which is not that of the process that was started.
     jvm: String,
-    trace: String,
+    pub trace: String,
 }
 
 impl Recorded {
-    fn start(
+    pub fn start(
         jdk: &Jdk,
         trace: &Path,
         options: &[&str],
@@ -43,14 +43,14 @@ impl Recorded {
         Recorded { sample, jvm, trace }
     }
 
-    fn snapshot(&self, name: &str) {
+    pub fn snapshot(&self, name: &str) {
         let ran = run(&["snapshot", &self.jvm, name, "--collect"]);
         assert_eq!(ran.code, 0, "{}", ran.err);
         assert!(ran.err.contains("state "), "{}", ran.err);
     }
 
     /// The program ends when its input is closed, and the recorder with it.
-    fn end(self) -> (i32, String) {
+    pub fn end(self) -> (i32, String) {
         self.sample.ended()
     }
 }
