@@ -98,6 +98,7 @@ extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
         session.disconnect();
         session.uninstall();
     }
+    session.thread_leaves();
 }
 
 fn record(session: &Session, vm: Vm, jni: Jni) {
@@ -124,11 +125,15 @@ fn record(session: &Session, vm: Vm, jni: Jni) {
         },
         walker: Walker::default(),
     };
-    while agent.work(session.next_work()) {
+    loop {
+        match agent.work(session.next_work()) {
+            Next::GoOn => {}
+            Next::TakeAway => return agent.end(),
+            Next::Leave => return,
+        }
         let cpu = clock::thread_cpu();
         session.spent.agent_cpu_ns.store(cpu, Ordering::Relaxed);
     }
-    agent.end();
 }
 
 fn reading(session: &Session, jni: Jni, collector: &str) -> Result<Reading, String> {
@@ -158,12 +163,21 @@ struct Agent<'a> {
     walker: Walker,
 }
 
+/// What comes after a piece of work.
+enum Next {
+    GoOn,
+    /// The recording is over, the program goes on.
+    TakeAway,
+    /// The JVM ends.
+    Leave,
+}
+
 impl Agent<'_> {
-    /// Whether there is more to do.
-    fn work(&mut self, work: Work) -> bool {
+    fn work(&mut self, work: Work) -> Next {
         let session = self.session;
         match work {
-            Work::Disconnected | Work::Order(ToAgent::Stop(_)) => return false,
+            Work::JvmEnds => return Next::Leave,
+            Work::Disconnected | Work::Order(ToAgent::Stop(_)) => return Next::TakeAway,
             Work::ForgetDead => self.dumper.forget_dead(session, self.jni),
             Work::Gc(gc) => session.outbox.gc(self.with_sizes(gc)),
             Work::Order(ToAgent::TakeDump(order)) => {
@@ -186,7 +200,7 @@ impl Agent<'_> {
                 session.outbox.say_now(&FromAgent::Flushed(number));
             }
         }
-        true
+        Next::GoOn
     }
 
     fn report(&self, done: StateDone) {

@@ -193,6 +193,8 @@ extern "C" fn vm_death(_: Jvmti, _: Jni) {
             reason: GoodbyeReason::JvmEnds,
         }));
         session.outbox.close(LAST_WORDS);
+        // The JVM waits 0.3 s for a thread that it finds outside of its code.
+        session.dismiss_thread(LAST_WORDS);
     });
 }
 

@@ -33,6 +33,8 @@ pub enum Work {
     ForgetDead,
     /// The recorder is gone.
     Disconnected,
+    /// The JVM ends; nothing needs to be taken away.
+    JvmEnds,
 }
 
 #[derive(Default)]
@@ -62,6 +64,7 @@ pub struct Session {
     inbox: Mutex<Inbox>,
     wake: Condvar,
     ending: AtomicBool,
+    thread_left: AtomicBool,
 }
 
 /// What the agent cost.
@@ -112,6 +115,7 @@ impl Session {
             inbox: Mutex::new(Inbox::default()),
             wake: Condvar::new(),
             ending: AtomicBool::new(false),
+            thread_left: AtomicBool::new(false),
         }
     }
 
@@ -170,6 +174,20 @@ impl Session {
     pub fn give(&self, work: Work) {
         locked(&self.inbox).work.push_back(work);
         self.wake.notify_one();
+    }
+
+    /// Sends the agent's thread away before everything else it has to do, and waits until it leaves or the time is over.
+    pub fn dismiss_thread(&self, patience: Duration) {
+        locked(&self.inbox).work.push_front(Work::JvmEnds);
+        self.wake.notify_one();
+        let deadline = Instant::now() + patience;
+        while !self.thread_left.load(Ordering::Acquire) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    pub fn thread_leaves(&self) {
+        self.thread_left.store(true, Ordering::Release);
     }
 
     /// Waits for something to do.
