@@ -428,7 +428,11 @@ impl Recording {
             pause: Duration::from_nanos(done.pause_ns),
             beside: converted.cpu,
         };
-        self.budget.taken(now, pending.heap.max(1), cost);
+        // Before the first collection nobody has said how much of the heap is used.
+        let found = converted.result.as_ref();
+        let found = found.map_or(0, |written| written.header.all.bytes);
+        self.used_heap = self.used_heap.max(found);
+        self.budget.taken(now, pending.heap.max(found), cost);
         if let Some(reason) = converted.lost_identities {
             let time = self.clock.now_ns();
             self.events.dropped(time, "identities", 1, &reason);

@@ -153,6 +153,36 @@ fn objects_that_a_stack_forgets_to_drop_survive_and_none_after_the_fix() {
     assert_eq!(fixed, [0, 0, 0]);
 }
 
+/// What recording took, standing still and beside the program, is within what was allowed.
+#[test]
+fn the_overhead_is_kept_while_the_heap_grows() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let trace = scratch("budget.trace");
+    let options = ["--overhead", "20%", "--every", "50ms"];
+    let mut recorded = Recorded::start(jdk, &trace, &options, "GrowingRegistry", &["5000"], &[]);
+    for _ in 0..60 {
+        recorded.sample.send("grow");
+        thread::sleep(Duration::from_millis(100));
+    }
+    let trace = recorded.trace.clone();
+    recorded.end();
+    let timeline = json(&["timeline", &trace]);
+    let number = |value: &Value| value.as_f64().unwrap();
+    let costs = &timeline["costs"];
+    let cores = number(&timeline["facts"]["cores"]);
+    let spent = number(&costs["pause_ns"]) + number(&costs["recorder_cpu_ns"]) / cores;
+    let share = spent / number(&timeline["duration_ns"]);
+    let states = timeline["states"].as_array().unwrap().len();
+    // The guess about the first state may be wrong on a machine that is busy with something else.
+    assert!(share < 0.3, "{share}");
+    assert!(states >= 3, "{states}");
+    let unlimited = 6000.0 / 50.0;
+    assert!(
+        (states as f64) < unlimited / 2.0,
+        "{states} states: none of them waited"
+    );
+}
+
 #[test]
 fn a_running_jvm_is_recorded_left_alone_and_recorded_again() {
     agent();
