@@ -12,5 +12,7 @@ mod waste;
 
 pub use owners::{Owners, fronts_of};
 pub use roles::Roles;
-pub use suspects::{Input, KeptClass, Severity, Subject, Suspect, Suspects, Thresholds, suspects};
+pub use suspects::{
+    Input, Kept, KeptGroup, Severity, Subject, Suspect, Suspects, Thresholds, suspects,
+};
 pub use waste::{Detail, Finding, Holder, HolderPlace, Row, WasteInput, WasteKind, waste};

@@ -11,6 +11,8 @@ use crate::roles::Roles;
 
 /// Of so many classes at most the owners are looked for.
 const MOST_CLASSES: usize = 6;
+/// Packages that are looked at in the same way, after them.
+const MOST_PACKAGES: usize = 8;
 
 /// Shares of the reachable heap, or of what something retains, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -76,11 +78,19 @@ pub enum Subject {
 
 /// The objects that owners keep alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptClass {
-    pub class: ClassId,
+pub struct Kept {
+    pub group: KeptGroup,
     pub objects: u64,
     /// Bytes of them that would die with the owners, and all.
     pub covered: (u64, u64),
+}
+
+/// What objects that are kept alive have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptGroup {
+    Class(ClassId),
+    /// The number of the package in [`Input::packages`].
+    Package(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -90,8 +100,8 @@ pub struct Suspect {
     pub severity: Severity,
     /// The object below which memory fans out.
     pub accumulation: Option<NodeId>,
-    /// Of which class the objects are that were found to be kept.
-    pub kept: Option<KeptClass>,
+    /// Of which class or package the objects are that were found to be kept.
+    pub kept: Option<Kept>,
 }
 
 pub struct Suspects {
@@ -107,6 +117,10 @@ pub struct Input<'a> {
     pub dominators: &'a Dominators,
     /// By class: its reachable objects and what they retain together.
     pub classes: &'a [(u64, u64)],
+    /// By package: the same.
+    pub packages: &'a [(u64, u64)],
+    /// By class: its package.
+    pub package_of: &'a [u32],
     /// Bytes of the reachable heap.
     pub reachable: u64,
     pub progress: &'a dyn Progress,
@@ -240,8 +254,9 @@ impl Finder<'_> {
         let mut suspects = Vec::new();
         let mut without_owners = Vec::new();
         for class in self.large_classes().into_iter().take(MOST_CLASSES) {
-            let group = self.objects_of(class);
-            if !self.keeps_more_than(&covered, class, &group) {
+            let (objects, retained) = self.input.classes[class as usize];
+            let group = self.objects_that(|of| of == class);
+            if !self.keeps_more_than(&covered, retained, &group) {
                 continue;
             }
             let Some(owners) = self.owners_of(&group)? else {
@@ -253,14 +268,37 @@ impl Finder<'_> {
                 place.explained |= self.is_explained_by(place.at, &owners);
             }
             covered.union_with(&owners.closure);
-            suspects.push(self.of_owners(class, owners));
+            suspects.push(self.of_owners(KeptGroup::Class(class), objects, owners));
         }
-        for (class, group) in without_owners {
-            if self.keeps_more_than(&covered, class, &group) {
-                covered.union_with(&self.closure(&group));
-                suspects.push(self.of_class(class));
+        // That there are many strings says less than who keeps a package of the program alive.
+        let (everywhere, own): (Vec<_>, Vec<_>) = without_owners
+            .into_iter()
+            .partition(|(class, _)| self.roles.is_platform_class(*class));
+        let of_classes = |classes: Vec<(ClassId, BitSet)>, covered: &mut BitSet| {
+            let mut suspects = Vec::new();
+            for (class, group) in classes {
+                let retained = self.input.classes[class as usize].1;
+                if self.keeps_more_than(covered, retained, &group) {
+                    covered.union_with(&self.closure(&group));
+                    suspects.push(self.of_class(class));
+                }
+            }
+            suspects
+        };
+        suspects.extend(of_classes(own, &mut covered));
+        for package in self.large_packages().into_iter().take(MOST_PACKAGES) {
+            let (objects, retained) = self.input.packages[package as usize];
+            let group = self.objects_that(|class| self.input.package_of[class as usize] == package);
+            if !self.keeps_more_than(&covered, retained, &group) {
+                continue;
+            }
+            if let Some(owners) = self.owners_of(&group)? {
+                places.retain(|place| !owners.closure.contains(place.at));
+                covered.union_with(&owners.closure);
+                suspects.push(self.of_owners(KeptGroup::Package(package), objects, owners));
             }
         }
+        suspects.extend(of_classes(everywhere, &mut covered));
         let (context, single): (Vec<Place>, Vec<Place>) = places
             .into_iter()
             .partition(|place| place.explained || self.is_own(place.at));
@@ -342,22 +380,39 @@ impl Finder<'_> {
         classes
     }
 
-    fn objects_of(&self, class: ClassId) -> BitSet {
+    /// Packages of the program whose objects retain much together, those that retain most first.
+    fn large_packages(&self) -> Vec<u32> {
+        let least = self.input.share(self.thresholds.class);
+        let mut own = vec![false; self.input.packages.len()];
+        let classes = self.input.graph.state.classes().iter();
+        for ((class, of), &package) in (0..).zip(classes).zip(self.input.package_of) {
+            own[package as usize] |=
+                !of.package().is_empty() && !self.roles.is_platform_class(class);
+        }
+        let retained = |package: u32| self.input.packages[package as usize].1;
+        let mut packages: Vec<u32> = (0..own.len() as u32)
+            .filter(|&package| own[package as usize] && retained(package) > least)
+            .collect();
+        packages.sort_by_key(|&package| std::cmp::Reverse(retained(package)));
+        packages
+    }
+
+    /// The reachable objects of some classes.
+    fn objects_that(&self, wanted: impl Fn(ClassId) -> bool) -> BitSet {
         let state = self.input.graph.state;
         let mut group = BitSet::new(self.input.graph.len() as usize);
         for (&of, object) in state.columns.classes.iter().zip(0..) {
-            if of == class && self.input.dominators.is_reachable(object) {
+            if wanted(of) && self.input.dominators.is_reachable(object) {
                 group.insert(object);
             }
         }
         group
     }
 
-    /// Whether a class retains much besides what is covered already.
-    fn keeps_more_than(&self, covered: &BitSet, class: ClassId, group: &BitSet) -> bool {
+    /// Whether a group that retains so much retains much besides what is covered already.
+    fn keeps_more_than(&self, covered: &BitSet, retained: u64, group: &BitSet) -> bool {
         let graph = self.input.graph;
         let bytes = |set: &BitSet| graph.totals(set).bytes;
-        let retained = self.input.classes[class as usize].1;
         let unexplained = 1.0 - self.thresholds.explained / 100.0;
         let least = self.input.share(self.thresholds.class);
         let least = least.max((unexplained * retained as f64) as u64);
@@ -402,7 +457,7 @@ impl Finder<'_> {
         }))
     }
 
-    fn of_owners(&self, class: ClassId, owners: Owners) -> Suspect {
+    fn of_owners(&self, group: KeptGroup, objects: u64, owners: Owners) -> Suspect {
         let retained = owners.retained.bytes;
         Suspect {
             subject: match owners.owners[..] {
@@ -412,9 +467,9 @@ impl Finder<'_> {
             retained,
             severity: self.severity(retained),
             accumulation: None,
-            kept: Some(KeptClass {
-                class,
-                objects: self.input.classes[class as usize].0,
+            kept: Some(Kept {
+                group,
+                objects,
                 covered: owners.covered,
             }),
         }
@@ -429,5 +484,75 @@ impl Finder<'_> {
             accumulation: None,
             kept: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anthill_graph::{Convention, DepthFirst, Dominators, Graph};
+    use anthill_heap::{HeapBuilder, Quiet};
+
+    use super::*;
+
+    /// The suspects of a heap in which two registries hold objects of so many classes of one package.
+    fn suspects_of(classes: u32, bytes: u32) -> Vec<Suspect> {
+        let mut heap = HeapBuilder::new();
+        heap.object("left", "shop.Left", 16);
+        heap.object("right", "shop.Right", 16);
+        for class in 0..classes {
+            for object in 0..2 {
+                let name = format!("o{class}-{object}");
+                heap.object(&name, &format!("shop.model.Class{class}"), bytes);
+                heap.edges(&format!("left -> {name}, right -> {name}"));
+            }
+        }
+        heap.root("left");
+        heap.root("right");
+        let state = heap.build();
+        let sizes = state.tables.sizes.clone().unwrap();
+        let graph = Graph::new(&state, &sizes, Convention::DEFAULT);
+        let search = DepthFirst::new(&graph, &Quiet).unwrap();
+        let dominators = Dominators::new(&graph, search, &Quiet).unwrap();
+        let bytes_of = |package: u32| u64::from(package * 2 * bytes);
+        let by_class: Vec<(u64, u64)> = state
+            .classes()
+            .iter()
+            .map(|class| match class.package() {
+                "shop" => (1, 16),
+                _ => (2, bytes_of(1)),
+            })
+            .collect();
+        let package_of: Vec<u32> = state
+            .classes()
+            .iter()
+            .map(|class| u32::from(class.package() == "shop.model"))
+            .collect();
+        let all = bytes_of(classes);
+        let input = Input {
+            graph: &graph,
+            dominators: &dominators,
+            classes: &by_class[..],
+            packages: &[(2, all + 32), (u64::from(classes * 2), all)],
+            package_of: &package_of,
+            reachable: all + 32,
+            progress: &Quiet,
+        };
+        suspects(&input, &Thresholds::default()).unwrap().suspects
+    }
+
+    #[test]
+    fn a_package_is_named_where_no_class_of_it_is_large() {
+        let kept = |suspects: &[Suspect]| -> Vec<KeptGroup> {
+            let kept = suspects.iter().filter_map(|suspect| suspect.kept);
+            kept.map(|kept| kept.group).collect()
+        };
+        // Each of 30 classes has a thirtieth.
+        let many = suspects_of(30, 1000);
+        assert_eq!(kept(&many), [KeptGroup::Package(1)]);
+        assert_eq!(many[0].subject, Subject::Owners(vec![0, 1]));
+        // One class says all that its package could say.
+        let one = suspects_of(1, 1000);
+        let packages = |group: &KeptGroup| matches!(group, KeptGroup::Package(_));
+        assert!(!kept(&one).iter().any(packages), "{one:?}");
     }
 }

@@ -2,7 +2,7 @@
 //! the evidence for it.
 
 use anthill_graph::{Graph, NodeId, Paths};
-use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId, Value};
+use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId, Root, RootOrigin, Value};
 use anthill_leaks::Subject;
 use rustc_hash::FxHashSet;
 
@@ -45,6 +45,8 @@ pub enum PatternKind {
     ReferenceQueue,
     /// Memory outside of the heap that buffers in it own.
     OffHeap,
+    /// Strings that only the table of interned strings refers to.
+    InternedStrings,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -410,10 +412,12 @@ impl Session {
 
     /// Patterns that no suspect is needed for.
     pub(crate) fn heap_patterns(&self) -> Vec<Pattern> {
-        [self.reference_queues(), self.off_heap()]
-            .into_iter()
-            .flatten()
-            .collect()
+        let found = [
+            self.reference_queues(),
+            self.off_heap(),
+            self.interned_strings(),
+        ];
+        found.into_iter().flatten().collect()
     }
 
     fn reference_queues(&self) -> Option<Pattern> {
@@ -432,6 +436,35 @@ impl Session {
         }
         let evidence = format!("{length} references wait in {}.", self.label(queue));
         pattern(PatternKind::ReferenceQueue, evidence)
+    }
+
+    /// Only sources whose roots tell which strings are interned: Android's and old ones.
+    fn interned_strings(&self) -> Option<Pattern> {
+        let state = self.state();
+        let analysis = self.analysis().ok()?;
+        let mut only_interned = BitSet::new(state.len() as usize);
+        let is_interned = |root: &&Root| root.origin == RootOrigin::InternedString;
+        let roots = &state.tables.roots;
+        let interned = roots.iter().filter(is_interned);
+        interned.for_each(|root| only_interned.insert(root.object));
+        let all = only_interned.count();
+        let others = roots.iter().filter(|root| !is_interned(root));
+        others.for_each(|root| only_interned.remove(root.object));
+        let holders = (0..state.len()).filter(|&from| analysis.dominators.is_reachable(from));
+        for from in holders {
+            let held = state.references(from).iter();
+            held.for_each(|&to| only_interned.remove(to));
+        }
+        let retained = |string: ObjectId| analysis.dominators.retained(string);
+        let bytes: u64 = only_interned.iter().map(retained).sum();
+        if bytes.saturating_mul(100) < analysis.total().retained || bytes == 0 {
+            return None;
+        }
+        let evidence = format!(
+            "{} of {all} interned strings are used by nothing else; they retain {bytes} bytes.",
+            only_interned.count()
+        );
+        pattern(PatternKind::InternedStrings, evidence)
     }
 
     /// Buffers with a cleaner own their memory; the others are views of them.

@@ -3,7 +3,7 @@
 
 use anthill_graph::{Graph, NodeId, Paths, gc_closure_among};
 use anthill_heap::{BitSet, ClassId};
-use anthill_leaks::{KeptClass, Severity, Subject, Suspect, Thresholds};
+use anthill_leaks::{Kept, KeptGroup, Severity, Subject, Suspect, Thresholds};
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -32,7 +32,7 @@ pub struct ReportedSuspect {
     pub retained_objects: u64,
     /// The object below which memory fans out.
     pub accumulation: Option<NodeId>,
-    pub kept: Option<KeptClass>,
+    pub kept: Option<Kept>,
     /// A shortest path to each owner; for a class, to one of its objects.
     pub ways: Vec<(NodeId, Way)>,
     /// What it keeps alive, by class, most bytes first.
@@ -243,6 +243,18 @@ impl Session {
         })
     }
 
+    /// The name of the class or package whose objects are kept.
+    pub fn kept_name(&self, group: KeptGroup) -> String {
+        match group {
+            KeptGroup::Class(class) => self.state().classes()[class as usize].name.clone(),
+            KeptGroup::Package(package) => {
+                let packages = self.analysis().map(|analysis| &analysis.groups().packages);
+                let name = packages.ok().and_then(|names| names.get(package as usize));
+                format!("package {}", name.map_or("", String::as_str))
+            }
+        }
+    }
+
     /// Made from names only: no addresses, sizes or indices.
     fn fingerprint(&self, suspect: &Suspect, ways: &[(NodeId, Way)]) -> String {
         let state = self.state();
@@ -256,11 +268,11 @@ impl Session {
             })
             .collect();
         words.sort_unstable();
-        let class = match suspect.subject {
-            Subject::Class(class) => Some(class),
-            _ => suspect.kept.map(|kept| kept.class),
+        let group = match suspect.subject {
+            Subject::Class(class) => Some(KeptGroup::Class(class)),
+            _ => suspect.kept.map(|kept| kept.group),
         };
-        words.extend(class.map(|class| state.classes()[class as usize].name.clone()));
+        words.extend(group.map(|group| self.kept_name(group)));
         format!("{:016x}", xxh3_64(words.join("\n").as_bytes()))
     }
 }

@@ -222,7 +222,7 @@ impl<'a> Maker<'a> {
             .map(|(node, way)| self.owner(*node, way))
             .collect();
         let kept = suspect.kept.map(|kept| Kept {
-            class: self.class(kept.class),
+            class: self.hidden(&self.session.kept_name(kept.group)),
             objects: kept.objects,
             covered: kept.covered.0 as f64 * 100.0 / kept.covered.1.max(1) as f64,
         });
@@ -527,6 +527,11 @@ fn words(kind: PatternKind) -> (&'static str, &'static str) {
             "backlog in a reference queue",
             "The thread that empties the queue is blocked or too slow: look at finalizers and \
              cleaners in the thread stacks.",
+        ),
+        PatternKind::InternedStrings => (
+            "interned strings that nothing else uses",
+            "Intern only what is compared often and of which there are few; what input decides has no \
+             limit.",
         ),
         PatternKind::OffHeap => (
             "memory outside of the heap",
