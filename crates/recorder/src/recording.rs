@@ -27,8 +27,9 @@ use crate::{Error, Identity, Jvm, RecordingOptions};
 const TICK: Duration = Duration::from_millis(250);
 /// How often the sampling interval is considered.
 const SAMPLING_TICK: Duration = Duration::from_secs(5);
-/// Objects that are followed by weak handles at the same time.
-const MOST_FOLLOWED: u32 = 500_000;
+/// Objects that are followed by weak handles at the same time: each makes the pause of a state about
+/// 300 ns longer.
+const MOST_FOLLOWED: u32 = 100_000;
 /// Of the disk that the trace is on, this much is left to others, or a twentieth if that is less.
 const LEFT_TO_OTHERS: u64 = 1 << 30;
 /// A state takes about a fifth of its dump; before the first is written, room for this much per
