@@ -12,6 +12,14 @@ use crate::{Error, RootsByObject, Session};
 
 /// Longer paths are cut in the middle; a number of what was left out keeps them apart.
 const LONGEST: usize = 400;
+/// Whatever is further away is not told apart: a list of millions of objects has as many ways.
+const MOST_STEPS: u32 = 64;
+
+/// In place of the number of a path: it is not known yet.
+const UNKNOWN: u32 = u32::MAX;
+
+/// The path of all that is too far away; the first of all paths.
+const TOO_FAR: &str = "(too far from a GC root)";
 
 /// The fields that hold the key of an entry.
 const KEYS: [&str; 4] = ["key", "_key", "k", "referent"];
@@ -28,7 +36,8 @@ impl Session {
             model: &model,
             structures: self.structures()?,
             roots: RootsByObject::new(self),
-            known: FxHashMap::default(),
+            path_of: vec![UNKNOWN; graph.len() as usize],
+            texts: vec![(TOO_FAR.to_owned(), MOST_STEPS)],
             positions: FxHashMap::default(),
         };
         let mut found = Vec::with_capacity(objects.len());
@@ -48,41 +57,58 @@ struct OwnerPaths<'a> {
     model: &'a Model<'a>,
     structures: &'a Structures,
     roots: RootsByObject<'a>,
-    known: FxHashMap<NodeId, String>,
+    /// By node: the number of its path.
+    path_of: Vec<u32>,
+    /// Paths with how many steps they have.
+    texts: Vec<(String, u32)>,
     /// By array: where its elements are among those that are not null.
     positions: FxHashMap<NodeId, FxHashMap<NodeId, usize>>,
 }
 
 impl OwnerPaths<'_> {
     fn of(&mut self, paths: &Paths, object: NodeId) -> String {
-        let mut pending = vec![object];
+        let mut pending = Vec::new();
         let mut at = object;
         // A class is where a path begins for a person, however it is reached itself.
-        while !self.known.contains_key(&at) && self.class_name(at).is_none() {
+        while self.path_of[at as usize] == UNKNOWN && self.class_name(at).is_none() {
             match paths.before(at) {
-                Some(Some(before)) => at = before,
+                Some(Some(before)) => {
+                    pending.push(at);
+                    at = before;
+                }
                 _ => break,
             }
-            pending.push(at);
         }
-        let start = match pending.pop() {
-            Some(start) => start,
-            None => return String::new(),
-        };
-        let mut path = match self.known.get(&start) {
-            Some(known) => known.clone(),
-            None => self.start(start),
-        };
-        let mut before = start;
-        self.known.insert(start, path.clone());
+        if self.path_of[at as usize] == UNKNOWN {
+            let start = self.start(at);
+            self.path_of[at as usize] = self.add(start, 0);
+        }
         while let Some(node) = pending.pop() {
-            if let Some(step) = self.step(before, node) {
-                path = cut(path + &step);
-            }
-            self.known.insert(node, path.clone());
-            before = node;
+            self.path_of[node as usize] = self.extended(at, node);
+            at = node;
         }
-        path
+        self.texts[self.path_of[object as usize] as usize].0.clone()
+    }
+
+    fn add(&mut self, text: String, steps: u32) -> u32 {
+        self.texts.push((text, steps));
+        self.texts.len() as u32 - 1
+    }
+
+    /// The path of an object that comes after another one.
+    fn extended(&mut self, from: NodeId, to: NodeId) -> u32 {
+        let before = self.path_of[from as usize];
+        let steps = self.texts[before as usize].1;
+        if steps >= MOST_STEPS {
+            return 0;
+        }
+        match self.step(from, to) {
+            Some(step) => {
+                let text = cut(format!("{}{step}", self.texts[before as usize].0));
+                self.add(text, steps + 1)
+            }
+            None => before,
+        }
     }
 
     fn class_name(&self, node: NodeId) -> Option<String> {

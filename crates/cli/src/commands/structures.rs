@@ -22,7 +22,8 @@ use crate::source::{Source, SourceArguments, limit};
 /// A structure is a head, e.g. a HashMap, with its internals, e.g. a table and nodes. Shown are what it
 /// retains, how many elements it has, how much of its room they fill, the bytes of head and internals, how
 /// many structures are in each other from there on, and how it is held. Structures that are parts of others,
-/// like the map in a set, are left out unless --parts is given.
+/// like the map in a set, are left out unless --parts is given; class loaders, which retain all that belongs
+/// to their classes, unless --type asks for them.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -160,11 +161,14 @@ impl<'a> Found<'a> {
             let names = all.iter().map(|one| session.structure_type(one));
             return Err(Failure::NothingFound(pattern.no_match("structure", names)));
         }
+        let state = session.state();
+        let is_loader = |head| state.extends(state.class_id(head), "java.lang.ClassLoader");
+        let wanted_loader = |head| pattern.is_some() || !is_loader(head);
         Ok(Found {
             source,
             instances: fitting
                 .into_iter()
-                .filter(|one| arguments.parts || !one.is_part)
+                .filter(|one| (arguments.parts || !one.is_part) && wanted_loader(one.head))
                 .copied()
                 .collect(),
             reachable: session.analysis()?.total().retained,

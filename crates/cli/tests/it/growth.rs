@@ -276,3 +276,25 @@ fn in_a_recorded_program_the_leak_comes_first_with_its_part_of_the_growth() {
     );
     assert!(leak["hgp"].as_f64().unwrap() > 90.0, "{leak:#}");
 }
+
+#[test]
+fn structures_are_named_by_static_fields_keys_and_fields() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let dump = program::scratch("growth-nested.hprof");
+    let sample = Sample::start(jdk, "NestedMaps", &["5", "3", "100"], &[]);
+    sample.dump(&dump, DumpOptions::default());
+    let file = dump.to_str().unwrap();
+    let diff = json(&["diff", file, file, "--by", "structure"]);
+    let rows = diff["rows"].as_array().unwrap();
+    for tenant in 0..sample.count("tenants") {
+        let name = format!(
+            "anthill.samples.NestedMaps.tenants → [\"tenant {tenant}\"] → sessions (java.util.HashMap)"
+        );
+        let row = rows.iter().find(|row| row["name"] == name.as_str());
+        let row = row.unwrap_or_else(|| panic!("no {name}"));
+        let sessions = sample.count("sessions") / sample.count("tenants");
+        assert_eq!(row["figures"][0]["objects"], sessions);
+    }
+}
