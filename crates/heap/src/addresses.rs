@@ -5,6 +5,8 @@
 //! misses; a page directory keeps sparse address spaces cheap. Ids that are neither aligned nor
 //! dense fall back to a sorted column.
 
+use std::sync::OnceLock;
+
 use bytemuck::{Pod, Zeroable};
 
 use crate::{Buffer, Column, MAX_OBJECTS, ObjectId};
@@ -36,7 +38,11 @@ const NO_PAGE: u32 = u32::MAX;
 #[derive(Default)]
 pub struct AddressMap {
     parts: AddressMapParts,
+    /// The block that every 1024th object is in, once an address was asked for.
+    landmarks: OnceLock<Vec<u32>>,
 }
+
+const LANDMARK_EVERY: u32 = 1024;
 
 /// What an [`AddressMap`] is made of, for those who keep it on disk.
 #[derive(Default)]
@@ -81,11 +87,14 @@ impl AddressMap {
             Some(dense) => dense.finish(),
             None => sorted(addresses),
         };
-        Some((AddressMap { parts }, duplicates))
+        Some((AddressMap::from_parts(parts), duplicates))
     }
 
     pub fn from_parts(parts: AddressMapParts) -> Self {
-        AddressMap { parts }
+        AddressMap {
+            parts,
+            landmarks: OnceLock::new(),
+        }
     }
 
     /// From the parts that cannot be computed from others: which pages exist, and the bits of
@@ -141,7 +150,7 @@ impl AddressMap {
             }
             dense.finish().0
         };
-        Some(AddressMap { parts })
+        Some(AddressMap::from_parts(parts))
     }
 
     pub fn parts(&self) -> &AddressMapParts {
@@ -180,9 +189,18 @@ impl AddressMap {
             return self.parts.sorted.get(object as usize).copied().unwrap_or(0);
         }
         let blocks: &[Block] = &self.parts.blocks;
-        let index = blocks
-            .partition_point(|block| block.rank <= object)
-            .wrapping_sub(1);
+        let landmarks = self.landmarks.get_or_init(|| landmarks(blocks));
+        let landmark = (object / LANDMARK_EVERY) as usize;
+        let Some(&first) = landmarks.get(landmark) else {
+            return 0;
+        };
+        let last = landmarks.get(landmark + 1);
+        let last = last.map_or(blocks.len(), |&last| last as usize + 1);
+        let first = first as usize;
+        let index = first
+            + blocks[first..last]
+                .partition_point(|block| block.rank <= object)
+                .saturating_sub(1);
         let Some(block) = blocks.get(index) else {
             return 0;
         };
@@ -346,6 +364,20 @@ impl Dense {
         };
         (parts, self.duplicates)
     }
+}
+
+/// The block of every 1024th object.
+fn landmarks(blocks: &[Block]) -> Vec<u32> {
+    let mut landmarks = Vec::new();
+    let mut next = 0;
+    for (index, block) in blocks.iter().enumerate() {
+        let end = u64::from(block.rank) + u64::from(block.bits.count_ones());
+        while end > next {
+            landmarks.push(index as u32);
+            next += u64::from(LANDMARK_EVERY);
+        }
+    }
+    landmarks
 }
 
 fn sorted(addresses: &[u64]) -> (AddressMapParts, u64) {

@@ -2,7 +2,7 @@
 //! classification (Weninger et al. 2018, section 5.3.1).
 
 use anthill_classify::{Context, OVERALL, Step, Tree, TreeNodeId};
-use anthill_heap::BitSet;
+use anthill_heap::{BitSet, HeapState};
 use anthill_trace::{Identities, IdentityKind, Totals};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -118,16 +118,11 @@ fn tell_apart(
     known: &[Identities; 2],
     unreachable: bool,
 ) -> Result<Told, Error> {
-    let mut alive: Vec<FxHashSet<u64>> = Vec::new();
-    for (session, known) in sessions.iter().zip(known) {
-        let everything = session.objects_of(|_| true, unreachable)?;
-        alive.push(
-            session
-                .identified(known, &everything)
-                .map(|pair| pair.1)
-                .collect(),
-        );
-    }
+    let [before, after] = sessions;
+    let alive = [
+        Alive::new(before, &known[0], unreachable)?,
+        Alive::new(after, &known[1], unreachable)?,
+    ];
     let none = |session: &Session| BitSet::new(session.state().len() as usize);
     let mut told = Told {
         born: none(sessions[1]),
@@ -137,18 +132,48 @@ fn tell_apart(
     };
     for (object, id) in sessions[0].identified(&known[0], &groups[0]) {
         told.objects[0] += 1;
-        if !alive[1].contains(&id) {
+        if !alive[1].contains(id) {
             told.died.insert(object);
         }
     }
     for (object, id) in sessions[1].identified(&known[1], &groups[1]) {
         told.objects[1] += 1;
-        match alive[0].contains(&id) {
+        match alive[0].contains(id) {
             true => told.survived.insert(object),
             false => told.born.insert(object),
         }
     }
     Ok(told)
+}
+
+/// The identities of the objects that are alive in a state.
+enum Alive<'a> {
+    Ids(FxHashSet<u64>),
+    /// Identities are addresses.
+    Objects(&'a HeapState, BitSet),
+}
+
+impl<'a> Alive<'a> {
+    fn new(session: &'a Session, known: &Identities, unreachable: bool) -> Result<Self, Error> {
+        let objects = session.objects_of(|_| true, unreachable)?;
+        Ok(match known {
+            Identities::All => Alive::Objects(session.state(), objects),
+            known => {
+                let identified = session.identified(known, &objects);
+                Alive::Ids(identified.map(|pair| pair.1).collect())
+            }
+        })
+    }
+
+    fn contains(&self, id: u64) -> bool {
+        match self {
+            Alive::Ids(ids) => ids.contains(&id),
+            Alive::Objects(state, objects) => {
+                let object = state.addresses.find(id);
+                object.is_some_and(|object| objects.contains(object))
+            }
+        }
+    }
 }
 
 impl Session {

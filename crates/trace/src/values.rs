@@ -3,8 +3,6 @@
 //! Most objects have all of their references or none, which the heap state tells; only of the
 //! others the dump itself is read.
 
-use std::collections::BTreeSet;
-
 use anthill_heap::{FieldType, HeapState, ObjectId};
 use anthill_hprof::{Cursor, Dump, OBJECTS_PER_PART, PresentBits, RecordedValues, Slots};
 use rayon::prelude::*;
@@ -32,10 +30,12 @@ pub fn values_of(dump: &Dump, contents: bool) -> RecordedValues {
 /// The class loaders of a dump that have names, ascending.
 pub(crate) fn loader_names(dump: &Dump) -> Vec<(ObjectId, String)> {
     let state = &dump.state;
-    let loaders = state.classes().iter().filter_map(|class| class.loader);
-    let loaders: BTreeSet<ObjectId> = loaders.collect();
-    let named = loaders
-        .into_iter()
+    let classes = 0..state.classes().len() as u32;
+    let of_loaders: Vec<bool> = classes
+        .map(|class| state.extends(class, "java.lang.ClassLoader"))
+        .collect();
+    let named = (0..state.len())
+        .filter(|&object| of_loaders[state.class_id(object) as usize])
         .filter_map(|loader| Some((loader, dump.records.loader_name(state, loader)?)));
     named.collect()
 }
