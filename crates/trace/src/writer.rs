@@ -16,6 +16,9 @@ use crate::{Error, Event, Facts, StateHeader, StateToWrite, ThreadName, Timeline
 /// Events that are collected before they are written of their own accord.
 const EVENTS_PER_BLOCK: usize = 64 << 10;
 
+/// Characters of a mark.
+const LONGEST_MARK: usize = 4096;
+
 pub struct TraceWriter {
     path: PathBuf,
     file: File,
@@ -85,7 +88,14 @@ impl TraceWriter {
     }
 
     /// Adds an event. It is in the file after the next [`TraceWriter::flush`], or when many wait.
-    pub fn add(&mut self, event: Event) -> Result<(), Error> {
+    /// Of a mark only the beginning is kept if it is longer than a name.
+    pub fn add(&mut self, mut event: Event) -> Result<(), Error> {
+        if let Event::Mark(mark) = &mut event {
+            let mut kept = mark.text.char_indices().skip(LONGEST_MARK);
+            if let Some((end, _)) = kept.next() {
+                mark.text.truncate(end);
+            }
+        }
         self.events.add(event);
         self.waiting += 1;
         if self.waiting >= EVENTS_PER_BLOCK {

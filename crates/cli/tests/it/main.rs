@@ -15,7 +15,6 @@ mod record;
 mod recording;
 mod report;
 mod shapes;
-mod stack;
 mod structures;
 mod tomcat;
 mod waste;
