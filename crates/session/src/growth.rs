@@ -190,6 +190,29 @@ impl Session {
         Ok(newcomers)
     }
 
+    /// Where what a structure retains was allocated, as far as the source says so: the nearest frames with how
+    /// many objects, most first.
+    pub fn allocation_sites(&self, number: u32) -> Result<Vec<(String, u64)>, Error> {
+        let tables = &self.state().tables;
+        if tables.allocations.is_empty() {
+            return Ok(Vec::new());
+        }
+        let retained = self
+            .analysis()?
+            .dominators
+            .dominated_by(&[self.head(number)?]);
+        let known = tables.allocations.iter();
+        let mut sites: FxHashMap<String, u64> = FxHashMap::default();
+        for &(object, _) in known.filter(|(object, _)| retained.contains(*object)) {
+            if let Some(site) = self.allocated_at(object) {
+                *sites.entry(site).or_default() += 1;
+            }
+        }
+        let mut sites: Vec<(String, u64)> = sites.into_iter().collect();
+        sites.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
+        Ok(sites)
+    }
+
     /// Structures of this state that grew together since an earlier one: they share so much of their
     /// contents that each alone retains little of it.
     pub fn joint_growth(

@@ -88,7 +88,8 @@ impl Session {
         Ok(places)
     }
 
-    fn allocated_at(&self, object: ObjectId) -> Option<String> {
+    /// The frame that allocated an object, if the source says so.
+    pub(crate) fn allocated_at(&self, object: ObjectId) -> Option<String> {
         let tables = &self.state().tables;
         let found = tables
             .allocations

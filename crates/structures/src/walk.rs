@@ -3,7 +3,6 @@
 use anthill_heap::{ClassKind, FieldType, ObjectId, Value};
 use anthill_hprof::Cursor;
 
-use crate::language::Kind;
 use crate::model::{BY_CLASS, Effect, Model, Plan};
 
 /// What belongs to a structure.
@@ -212,8 +211,7 @@ impl<'m> Walker<'m> {
             return;
         }
         self.met_in[to as usize] = self.walk;
-        let plan = self.model.plan_of[class as usize];
-        let entry = plan.is_some_and(|plan| self.model.plans[plan as usize].kind == Kind::Entry);
+        let entry = self.model.is_entry(to);
         tell(Met::Internal { object: to, entry });
         self.stack.push((to, content));
     }

@@ -230,6 +230,14 @@ struct Structure {
     elements: Vec<Option<u64>>,
     never_shrinks: bool,
     newcomers: Vec<Newcomer>,
+    /// Where objects that it retains were allocated, as far as that is known.
+    allocation_sites: Vec<Site>,
+}
+
+#[derive(Serialize)]
+struct Site {
+    site: String,
+    objects: u64,
 }
 
 #[derive(Serialize)]
@@ -279,6 +287,11 @@ impl Growth {
                     .newcomers(one, first)?
                     .into_iter()
                     .map(Newcomer::from)
+                    .collect(),
+                allocation_sites: last
+                    .allocation_sites(one.last().number)?
+                    .into_iter()
+                    .map(|(site, objects)| Site { site, objects })
                     .collect(),
             })
         });
@@ -476,6 +489,13 @@ impl Structure {
             .collect();
         if !newcomers.is_empty() {
             out.line(format!("  newcomers: {}", newcomers.join(", ")))?;
+        }
+        let sites = self.allocation_sites.iter().take(MOST_CLASSES);
+        let sites: Vec<String> = sites
+            .map(|of| format!("{} ({})", of.site, counted(of.objects, "sample", "samples")))
+            .collect();
+        if !sites.is_empty() {
+            out.line(format!("  allocated at {}", sites.join(", ")))?;
         }
         Ok(())
     }
