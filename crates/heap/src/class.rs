@@ -78,6 +78,8 @@ pub enum Value {
     Short(i16),
     Int(i32),
     Long(i64),
+    /// A value of that type that the source leaves out.
+    NotRecorded(FieldType),
 }
 
 impl Value {
@@ -92,6 +94,7 @@ impl Value {
             Value::Short(_) => FieldType::Short,
             Value::Int(_) => FieldType::Int,
             Value::Long(_) => FieldType::Long,
+            Value::NotRecorded(ty) => ty,
         }
     }
 }

@@ -245,6 +245,7 @@ pub fn primitive(value: Value) -> String {
         Value::Short(value) => value.to_string(),
         Value::Int(value) => value.to_string(),
         Value::Long(value) => value.to_string(),
+        Value::NotRecorded(_) => "(not recorded)".to_owned(),
     }
 }
 

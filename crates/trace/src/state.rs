@@ -265,9 +265,12 @@ pub(crate) fn encode(to_write: &StateToWrite, number: u32, write: &mut Write) ->
         columns,
         addresses,
     } = to_write.state;
+    let mut kept = StateTables::from(tables).with_loader_names(&to_write.loader_names);
+    if to_write.values.contents.is_none() {
+        kept = kept.without_contents();
+    }
     let tables =
-        postcard::to_stdvec(&StateTables::from(tables).with_loader_names(&to_write.loader_names))
-            .map_err(|error| Error::Unwritable(error.to_string()))?;
+        postcard::to_stdvec(&kept).map_err(|error| Error::Unwritable(error.to_string()))?;
     encoder.bytes(StateColumn::Tables, &tables)?;
     encoder.numbers(StateColumn::Classes, &columns.classes, column::plain)?;
     encoder.numbers(StateColumn::Details, &columns.details, column::plain)?;

@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 
-use anthill_heap::{Class, Frame, Missing, ObjectId, Root, Sizes, StackTrace, Tables, Thread};
+use anthill_heap::{
+    Class, FieldType, Frame, Missing, ObjectId, Root, Sizes, StackTrace, Tables, Thread, Value,
+};
 use serde::{Deserialize, Serialize};
 
 /// What a state is recorded with. Where objects were allocated is in the events; spaces are
@@ -24,6 +26,19 @@ pub(crate) struct StateTables<'a> {
 }
 
 impl<'a> StateTables<'a> {
+    /// Without the values of static fields of primitive types.
+    pub fn without_contents(mut self) -> Self {
+        let classes = self.classes.to_mut();
+        let statics = classes.iter_mut().flat_map(|class| &mut class.statics);
+        for field in statics {
+            let ty = field.value.field_type();
+            if ty != FieldType::Object {
+                field.value = Value::NotRecorded(ty);
+            }
+        }
+        self
+    }
+
     /// With the names of class loaders, which can no longer be read when there are no texts.
     pub fn with_loader_names(mut self, names: &'a [(ObjectId, String)]) -> Self {
         if self.loader_names.is_empty() {

@@ -35,6 +35,7 @@ impl<'a> Reading<'a> {
     fn field(&mut self, labels: &mut PlainLabels, object: ObjectId, place: FieldPlace) -> LabelId {
         let state = self.context.graph.state;
         match self.here.field(state, object, place) {
+            Some(Value::NotRecorded(_)) => labels.text(NOT_RECORDED),
             None if !self.context.records.has(place.ty) => labels.text(NOT_RECORDED),
             None => labels.text("(not in the dump)"),
             Some(Value::Object(0)) => labels.text("null"),

@@ -171,6 +171,7 @@ impl Content {
         let session = &source.session;
         match value {
             Value::Object(0) => Content::Null(()),
+            Value::NotRecorded(_) => Content::NotRecorded(()),
             Value::Object(address) => match session.state().addresses.find(address) {
                 Some(object) => Content::Object(ObjectName::new(session, analysis, object)),
                 None => Content::Dangling(hex(address)),

@@ -60,7 +60,7 @@ pub fn duplicates<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> Find
 /// The value itself: these fit, so that nothing is left to chance.
 fn key(class: ClassId, value: Value) -> Option<Key> {
     let bits = match value {
-        Value::Object(_) => return None,
+        Value::Object(_) | Value::NotRecorded(_) => return None,
         Value::Boolean(value) => u64::from(value),
         Value::Char(value) => u64::from(value),
         Value::Float(value) => u64::from(value.to_bits()),

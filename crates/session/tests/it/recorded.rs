@@ -109,6 +109,26 @@ fn same_values(dump: &Session, recorded: &Session, contents: bool) {
         assert_eq!(texts(recorded), texts(dump).filter(|_| contents));
     }
     assert!(references > 10_000, "{references} references were compared");
+    same_statics(dump, recorded, contents);
+}
+
+fn same_statics(dump: &Session, recorded: &Session, contents: bool) {
+    let statics = |session: &Session| {
+        let classes = session.state().classes().iter();
+        let fields = classes.flat_map(|class| class.statics.clone());
+        fields.map(|field| field.value).collect::<Vec<Value>>()
+    };
+    let state = dump.state();
+    let (theirs, ours) = (statics(dump), statics(recorded));
+    assert_eq!(theirs.len(), ours.len());
+    for (value, recorded) in theirs.into_iter().zip(ours) {
+        let ty = value.field_type();
+        if contents || ty == FieldType::Object {
+            assert_eq!(known(state, Some(recorded)), known(state, Some(value)));
+        } else {
+            assert_eq!(recorded, Value::NotRecorded(ty));
+        }
+    }
 }
 
 fn same_names(dump: &Session, recorded: &Session, object: ObjectId) {

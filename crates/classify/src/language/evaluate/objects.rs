@@ -109,6 +109,7 @@ impl<'p> Evaluator<'p> {
             Stored::Short(value) => Value::Int(value.into()),
             Stored::Int(value) => Value::Int(value.into()),
             Stored::Long(value) => Value::Int(value),
+            Stored::NotRecorded(_) => Value::Null,
         }
     }
 
