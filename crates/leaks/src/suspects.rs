@@ -252,6 +252,7 @@ impl Finder<'_> {
             .collect();
         let mut covered = self.input.dominators.dominated_by(&single);
         let mut suspects = Vec::new();
+        let mut of_owners = BitSet::new(self.input.graph.len() as usize);
         let mut without_owners = Vec::new();
         for class in self.large_classes().into_iter().take(MOST_CLASSES) {
             let (objects, retained) = self.input.classes[class as usize];
@@ -264,10 +265,8 @@ impl Finder<'_> {
                 continue;
             };
             places.retain(|place| !owners.closure.contains(place.at));
-            for place in &mut places {
-                place.explained |= self.is_explained_by(place.at, &owners);
-            }
             covered.union_with(&owners.closure);
+            of_owners.union_with(&owners.closure);
             suspects.push(self.of_owners(KeptGroup::Class(class), objects, owners));
         }
         // That there are many strings says less than who keeps a package of the program alive.
@@ -278,7 +277,9 @@ impl Finder<'_> {
             let mut suspects = Vec::new();
             for (class, group) in classes {
                 let retained = self.input.classes[class as usize].1;
-                if self.keeps_more_than(covered, retained, &group) {
+                if self.keeps_more_than(covered, retained, &group)
+                    && !self.is_mostly_within(covered, class, &group)
+                {
                     covered.union_with(&self.closure(&group));
                     suspects.push(self.of_class(class));
                 }
@@ -295,10 +296,12 @@ impl Finder<'_> {
             if let Some(owners) = self.owners_of(&group)? {
                 places.retain(|place| !owners.closure.contains(place.at));
                 covered.union_with(&owners.closure);
+                of_owners.union_with(&owners.closure);
                 suspects.push(self.of_owners(KeptGroup::Package(package), objects, owners));
             }
         }
         suspects.extend(of_classes(everywhere, &mut covered));
+        self.explain(&mut places, &of_owners);
         let (context, single): (Vec<Place>, Vec<Place>) = places
             .into_iter()
             .partition(|place| place.explained || self.is_own(place.at));
@@ -334,12 +337,30 @@ impl Finder<'_> {
                 .is_some_and(|loader| self.roles.is_own_loader(loader))
     }
 
-    fn is_explained_by(&self, node: NodeId, owners: &Owners) -> bool {
-        let dominates = |&owner: &NodeId| {
-            let mut chain = self.input.dominators.chain(owner);
-            chain.any(|above| above == node)
-        };
-        self.explains(owners.retained.bytes, node) && owners.owners.iter().all(dominates)
+    /// Marks the places that retain much because of the places below them and of what owners retain
+    /// together. An owner that keeps alive what a place dominates is below the place itself.
+    fn explain(&self, places: &mut [Place], of_owners: &BitSet) {
+        let dominators = self.input.dominators;
+        let counts = |place: &Place| place.explained || !self.is_own(place.at);
+        let known: Vec<NodeId> = places
+            .iter()
+            .filter(|place| counts(place))
+            .map(|place| place.at)
+            .collect();
+        let by_owners = self.input.graph.totals(of_owners).bytes;
+        for place in places.iter_mut().filter(|place| !place.explained) {
+            let is_below = |&node: &NodeId| dominators.chain(node).any(|above| above == place.at);
+            let below: Vec<NodeId> = known.iter().copied().filter(is_below).collect();
+            let at_most: u64 = below.iter().map(|&node| self.retained(node)).sum();
+            if !self.explains(at_most + by_owners, place.at) {
+                continue;
+            }
+            let mut explained = dominators.dominated_by(&[place.at]);
+            let mut by = dominators.dominated_by(&below);
+            by.union_with(of_owners);
+            explained.intersect_with(&by);
+            place.explained = self.explains(self.input.graph.totals(&explained).bytes, place.at);
+        }
     }
 
     fn severity(&self, retained: u64) -> Severity {
@@ -428,6 +449,19 @@ impl Finder<'_> {
         bytes(&further) > least
     }
 
+    /// Whether a class of the JVM retains most within what is covered already: the arrays of the
+    /// program's lists say nothing that the lists do not.
+    fn is_mostly_within(&self, covered: &BitSet, class: ClassId, group: &BitSet) -> bool {
+        if !self.roles.is_platform_class(class) {
+            return false;
+        }
+        let bytes = |set: &BitSet| self.input.graph.totals(set).bytes;
+        let closure = self.closure(group);
+        let mut within = closure.clone();
+        within.intersect_with(covered);
+        bytes(&within) * 2 > bytes(&closure)
+    }
+
     fn closure(&self, group: &BitSet) -> BitSet {
         let members: Vec<NodeId> = group.iter().collect();
         let reachable = self.input.dominators.reachable();
@@ -494,6 +528,50 @@ mod tests {
 
     use super::*;
 
+    fn found_in(heap: HeapBuilder) -> Suspects {
+        let state = heap.build();
+        let sizes = state.tables.sizes.clone().unwrap();
+        let graph = Graph::new(&state, &sizes, Convention::DEFAULT);
+        let search = DepthFirst::new(&graph, &Quiet).unwrap();
+        let dominators = Dominators::new(&graph, search, &Quiet).unwrap();
+        let mut names: Vec<&str> = state
+            .classes()
+            .iter()
+            .map(|class| class.package())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        let package = |class: &anthill_heap::Class| names.binary_search(&class.package());
+        let package_of: Vec<u32> = state
+            .classes()
+            .iter()
+            .map(|class| package(class).unwrap() as u32)
+            .collect();
+        let row = |is_member: &dyn Fn(ClassId) -> bool| {
+            let objects = 0..state.len();
+            let members: Vec<NodeId> = objects
+                .filter(|&object| is_member(state.class_id(object)))
+                .collect();
+            let closure = gc_closure_among(&graph, dominators.reachable(), &members);
+            (members.len() as u64, graph.totals(&closure).bytes)
+        };
+        let classes = 0..state.classes().len() as ClassId;
+        let input = Input {
+            graph: &graph,
+            dominators: &dominators,
+            classes: &classes
+                .map(|class| row(&|of| of == class))
+                .collect::<Vec<_>>(),
+            packages: &(0..names.len() as u32)
+                .map(|package| row(&|of| package_of[of as usize] == package))
+                .collect::<Vec<_>>(),
+            package_of: &package_of,
+            reachable: row(&|_| true).1,
+            progress: &Quiet,
+        };
+        suspects(&input, &Thresholds::default()).unwrap()
+    }
+
     /// The suspects of a heap in which two registries hold objects of so many classes of one package.
     fn suspects_of(classes: u32, bytes: u32) -> Vec<Suspect> {
         let mut heap = HeapBuilder::new();
@@ -508,36 +586,49 @@ mod tests {
         }
         heap.root("left");
         heap.root("right");
-        let state = heap.build();
-        let sizes = state.tables.sizes.clone().unwrap();
-        let graph = Graph::new(&state, &sizes, Convention::DEFAULT);
-        let search = DepthFirst::new(&graph, &Quiet).unwrap();
-        let dominators = Dominators::new(&graph, search, &Quiet).unwrap();
-        let bytes_of = |package: u32| u64::from(package * 2 * bytes);
-        let by_class: Vec<(u64, u64)> = state
-            .classes()
-            .iter()
-            .map(|class| match class.package() {
-                "shop" => (1, 16),
-                _ => (2, bytes_of(1)),
-            })
-            .collect();
-        let package_of: Vec<u32> = state
-            .classes()
-            .iter()
-            .map(|class| u32::from(class.package() == "shop.model"))
-            .collect();
-        let all = bytes_of(classes);
-        let input = Input {
-            graph: &graph,
-            dominators: &dominators,
-            classes: &by_class[..],
-            packages: &[(2, all + 32), (u64::from(classes * 2), all)],
-            package_of: &package_of,
-            reachable: all + 32,
-            progress: &Quiet,
-        };
-        suspects(&input, &Thresholds::default()).unwrap().suspects
+        found_in(heap).suspects
+    }
+
+    /// A thread that holds two caches of the same products and a list of other things.
+    fn thread_with_caches() -> HeapBuilder {
+        let mut heap = HeapBuilder::new();
+        heap.object("main", "java.lang.Thread", 16);
+        for (owner, class) in [("left", "shop.Left"), ("right", "shop.Right")] {
+            heap.object(owner, class, 16);
+        }
+        heap.object("list", "shop.List", 16);
+        heap.edges("main -> left, main -> right, main -> list");
+        for number in 0..100 {
+            let (product, thing) = (format!("product{number}"), format!("thing{number}"));
+            heap.object(&product, "shop.Product", 60);
+            heap.edges(&format!("left -> {product}, right -> {product}"));
+            heap.object(&thing, "shop.Thing", 40);
+            heap.edges(&format!("list -> {thing}"));
+        }
+        heap.root("main");
+        heap
+    }
+
+    #[test]
+    fn what_several_suspects_explain_together_is_context() {
+        let found = found_in(thread_with_caches());
+        let subjects: Vec<&Subject> = found.suspects.iter().map(|one| &one.subject).collect();
+        let (owners, list) = (Subject::Owners(vec![1, 2]), Subject::Object(3));
+        assert_eq!(subjects, [&owners, &list]);
+        assert_eq!(found.context, [0]);
+    }
+
+    #[test]
+    fn what_suspects_explain_in_part_stays_a_suspect() {
+        let mut heap = thread_with_caches();
+        // Too small each to be named, a third of all together.
+        for number in 0..50 {
+            heap.object(&format!("rest{number}"), &format!("rest.Of{number}"), 100);
+            heap.edges(&format!("main -> rest{number}"));
+        }
+        let found = found_in(heap);
+        assert_eq!(found.suspects[0].subject, Subject::Object(0));
+        assert!(found.context.is_empty());
     }
 
     #[test]
@@ -548,11 +639,13 @@ mod tests {
         };
         // Each of 30 classes has a thirtieth.
         let many = suspects_of(30, 1000);
-        assert_eq!(kept(&many), [KeptGroup::Package(1)]);
+        let packages = ["shop", "shop.model"];
+        let model = packages.binary_search(&"shop.model").unwrap() as u32;
+        assert_eq!(kept(&many), [KeptGroup::Package(model)]);
         assert_eq!(many[0].subject, Subject::Owners(vec![0, 1]));
         // One class says all that its package could say.
         let one = suspects_of(1, 1000);
-        let packages = |group: &KeptGroup| matches!(group, KeptGroup::Package(_));
-        assert!(!kept(&one).iter().any(packages), "{one:?}");
+        let is_package = |group: &KeptGroup| matches!(group, KeptGroup::Package(_));
+        assert!(!kept(&one).iter().any(is_package), "{one:?}");
     }
 }
