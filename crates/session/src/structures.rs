@@ -1,7 +1,7 @@
 //! The data structures of a session's heap, found once.
 
 use anthill_classify::{Members, Step};
-use anthill_graph::{Paths, transitive_closure};
+use anthill_graph::{Graph, Paths, transitive_closure};
 use anthill_heap::ObjectId;
 use anthill_structures::{Instance, Model, Structures, Warning};
 
@@ -72,20 +72,35 @@ impl Session {
     /// Where some structures are held, and what they reach.
     pub fn structure_places(&self, heads: &[ObjectId]) -> Result<Vec<StructurePlace>, Error> {
         let graph = self.graph();
-        let paths = Paths::search(&graph, heads, self.progress())?;
-        let roots = RootsByObject::new(self);
+        let deep = |head: ObjectId| {
+            let few = heads.len() <= MOST_DEEP;
+            few.then(|| graph.totals(&transitive_closure(&graph, &[head])).bytes)
+        };
         let mut places = Vec::with_capacity(heads.len());
-        for &head in heads {
+        for (held_by, &head) in self.held_by(&graph, heads)?.into_iter().zip(heads) {
             self.progress().check()?;
-            let path = paths.to(head);
             places.push(StructurePlace {
-                held_by: path.map_or(String::new(), |path| self.way(&graph, &roots, &path).short),
-                deep: (heads.len() <= MOST_DEEP)
-                    .then(|| graph.totals(&transitive_closure(&graph, &[head])).bytes),
+                held_by,
+                deep: deep(head),
                 allocated_at: self.allocated_at(head),
             });
         }
         Ok(places)
+    }
+
+    /// How some objects are held. Of many it is told by owner paths: the place of each in an array is not
+    /// searched in the file then.
+    fn held_by(&self, graph: &Graph, heads: &[ObjectId]) -> Result<Vec<String>, Error> {
+        if heads.len() > MOST_DEEP {
+            return self.owner_paths(heads);
+        }
+        let paths = Paths::search(graph, heads, self.progress())?;
+        let roots = RootsByObject::new(self);
+        let way = |&head: &ObjectId| {
+            let path = paths.to(head);
+            path.map_or(String::new(), |path| self.way(graph, &roots, &path).short)
+        };
+        Ok(heads.iter().map(way).collect())
     }
 
     /// The frame that allocated an object, if the source says so.
