@@ -3,6 +3,7 @@
 
 mod document;
 pub mod html;
+mod leak;
 pub mod markdown;
 mod redaction;
 pub mod text;
@@ -10,5 +11,6 @@ mod treemap;
 mod waste;
 
 pub use document::{Document, SuspectText, suspects};
+pub use leak::Leak;
 pub use redaction::{Redaction, Redactor};
 pub use waste::Waste;

@@ -30,12 +30,16 @@ pub enum Change {
     Grown,
     Shrunk,
     Same,
+    /// Neither at the beginning nor at the end, but in between.
+    Passed,
 }
 
 impl Change {
     /// From the first to the last of some amounts.
-    pub fn of(first: Option<u64>, last: Option<u64>) -> Self {
-        match (first, last) {
+    pub fn over(amounts: &[Option<u64>]) -> Self {
+        let amount = |amount: Option<&Option<u64>>| amount.copied().flatten();
+        match (amount(amounts.first()), amount(amounts.last())) {
+            (None, None) if amounts.iter().any(Option::is_some) => Change::Passed,
             (None, None) => Change::Same,
             (None, Some(_)) => Change::New,
             (Some(_), None) => Change::Gone,
@@ -63,10 +67,9 @@ impl Changed {
     }
 
     pub fn change(&self) -> Change {
-        let amount = |figures: Option<&Option<Figures>>| {
-            figures.copied().flatten().map(|figures| figures.retained)
-        };
-        Change::of(amount(self.figures.first()), amount(self.figures.last()))
+        let retained = |figures: &Option<Figures>| figures.map(|figures| figures.retained);
+        let amounts: Vec<Option<u64>> = self.figures.iter().map(retained).collect();
+        Change::over(&amounts)
     }
 
     /// Whether it retains more in every snapshot than in the one before.
@@ -183,5 +186,12 @@ mod tests {
             found,
             expected.map(|(name, change)| (name.to_owned(), change))
         );
+    }
+
+    #[test]
+    fn what_was_there_only_in_between_came_and_went() {
+        assert_eq!(Change::over(&[None, Some(5), None]), Change::Passed);
+        assert_eq!(Change::over(&[None, None, Some(5)]), Change::New);
+        assert_eq!(Change::over(&[Some(5), None, Some(5)]), Change::Same);
     }
 }

@@ -10,6 +10,7 @@ mod diff;
 mod dominator_tree;
 mod error;
 mod evolution;
+mod fingerprint;
 mod groups;
 mod growth;
 mod history;

@@ -3,11 +3,10 @@
 
 use anthill_graph::{Graph, NodeId, Paths, gc_closure_among};
 use anthill_heap::{BitSet, ClassId};
-use anthill_leaks::{Kept, KeptGroup, Severity, Subject, Suspect, Thresholds};
+use anthill_leaks::{Kept, KeptGroup, Roles, Severity, Subject, Suspect, Thresholds};
 use rustc_hash::FxHashMap;
-use xxhash_rust::xxh3::xxh3_64;
 
-use crate::diff::stable_name;
+use crate::fingerprint::Holder;
 use crate::labels::edge_kind;
 use crate::patterns::{Pattern, Scene, is_stopped};
 use crate::ways::Way;
@@ -41,6 +40,8 @@ pub struct ReportedSuspect {
     pub patterns: Vec<Pattern>,
     /// Names the leak, the same in every run of the program.
     pub fingerprint: String,
+    /// Where the program holds the owners, in names that are the same in every run.
+    pub holders: Vec<String>,
 }
 
 /// The objects of a class that a suspect keeps alive.
@@ -65,15 +66,19 @@ impl Session {
             .collect();
         let paths = Paths::search(&graph, &[], self.progress())?;
         let roots = RootsByObject::new(self);
+        let roles = Roles::new(self.state(), &self.analysis()?.dominators);
         let mut suspects = Vec::new();
         for (suspect, owners) in found.suspects.into_iter().zip(owners) {
             self.progress().check()?;
-            let way = |&owner: &NodeId| {
-                let path = paths.to(owner)?;
-                Some((owner, self.way(&graph, &roots, &path)))
-            };
-            let ways = owners.iter().filter_map(way).collect();
-            suspects.push(self.reported(&graph, &paths, suspect, ways)?);
+            let (mut ways, mut holders) = (Vec::new(), Vec::new());
+            for owner in owners {
+                if let Some(path) = paths.to(owner) {
+                    let way = self.way(&graph, &roots, &path);
+                    holders.push(self.holder(&graph, &roles, &path, &way));
+                    ways.push((owner, way));
+                }
+            }
+            suspects.push(self.reported(&graph, &paths, suspect, ways, &holders)?);
         }
         Ok(Report {
             suspects,
@@ -145,6 +150,7 @@ impl Session {
         paths: &Paths,
         suspect: Suspect,
         ways: Vec<(NodeId, Way)>,
+        holders: &[Holder],
     ) -> Result<ReportedSuspect, Error> {
         let dominators = &self.analysis()?.dominators;
         let closure = match &suspect.subject {
@@ -170,7 +176,8 @@ impl Session {
             patterns: scene.patterns(),
             retained_objects: closure.count() as u64,
             contents,
-            fingerprint: self.fingerprint(&suspect, &ways),
+            fingerprint: self.fingerprint(&suspect, holders),
+            holders: holders.iter().map(|holder| holder.name.clone()).collect(),
             subject: suspect.subject,
             severity: suspect.severity,
             retained: suspect.retained,
@@ -253,26 +260,5 @@ impl Session {
                 format!("package {}", name.map_or("", String::as_str))
             }
         }
-    }
-
-    /// Made from names only: no addresses, sizes or indices.
-    fn fingerprint(&self, suspect: &Suspect, ways: &[(NodeId, Way)]) -> String {
-        let state = self.state();
-        let mut words: Vec<String> = ways
-            .iter()
-            .map(|(owner, way)| {
-                let place = stable_name(&way.short);
-                let place: String = place.chars().filter(|c| !c.is_ascii_digit()).collect();
-                let class = (*owner < state.len()).then(|| state.class(*owner).name.as_str());
-                format!("{} {place}", class.unwrap_or_default())
-            })
-            .collect();
-        words.sort_unstable();
-        let group = match suspect.subject {
-            Subject::Class(class) => Some(KeptGroup::Class(class)),
-            _ => suspect.kept.map(|kept| kept.group),
-        };
-        words.extend(group.map(|group| self.kept_name(group)));
-        format!("{:016x}", xxh3_64(words.join("\n").as_bytes()))
     }
 }

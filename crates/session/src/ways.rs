@@ -1,7 +1,7 @@
 //! Paths as people read them: what holds what by which field, and the short form of it.
 
 use anthill_graph::{Graph, NodeId, RootPath};
-use anthill_heap::Value;
+use anthill_heap::{ClassId, Value};
 use rustc_hash::FxHashMap;
 
 use crate::labels::edge_kind;
@@ -76,7 +76,7 @@ impl Session {
         Ok((steps, tail - head))
     }
 
-    fn via(&self, graph: &Graph, from: NodeId, to: NodeId) -> Option<String> {
+    pub(crate) fn via(&self, graph: &Graph, from: NodeId, to: NodeId) -> Option<String> {
         edge_kind(graph, from, to).map(|kind| self.edge_name(from, to, kind))
     }
 
@@ -113,7 +113,7 @@ impl Session {
             Some(start) => start,
             None => match self.static_field(path[last]) {
                 // It says more than the local variable that happens to hold the object too.
-                Some(field) => return field,
+                Some((_, field)) => return field,
                 None => (self.start_name(roots, path[0]), 1),
             },
         };
@@ -133,8 +133,8 @@ impl Session {
         }
     }
 
-    /// A static field that refers to an object.
-    fn static_field(&self, node: NodeId) -> Option<String> {
+    /// A static field that refers to an object, and its class.
+    pub(crate) fn static_field(&self, node: NodeId) -> Option<(ClassId, String)> {
         let classes = self.state().classes();
         let fields = self.static_fields.get_or_init(|| {
             let all = classes.iter().enumerate().flat_map(|(class, of)| {
@@ -150,10 +150,8 @@ impl Session {
             first
         });
         let &(class, field) = fields.get(&self.address(node))?;
-        let class = &classes[class];
-        Some(format!(
-            "static field {}.{}",
-            class.name, class.statics[field].name
-        ))
+        let of = &classes[class];
+        let name = format!("static field {}.{}", of.name, of.statics[field].name);
+        Some((class as ClassId, name))
     }
 }

@@ -16,13 +16,13 @@ use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count};
 use crate::output::{BOLD, Out, csv, json};
-use crate::report::{self, SuspectText};
+use crate::report::{self, Leak, SuspectText};
 use crate::source::{Source, SourceArguments, limit, point};
 
 /// Compare dumps, or two states of a recording
 ///
 /// Of dumps, give the earlier one first: classes and packages are compared by name, data structures by
-/// how they are held, suspects by their fingerprint, which is the same in every run of the program. With
+/// how they are held, suspects by what they keep alive and who holds them, which is the same in every run of the program. With
 /// more than two dumps, what grew from each to the next is marked. Of a recording, say from which point to which: it shows by any
 /// classifiers how many objects were born, died and survived, and says of which objects that is known.
 #[derive(Args)]
@@ -202,6 +202,18 @@ struct SuspectChange<'a> {
     retained: Vec<Option<u64>>,
 }
 
+impl<'a> SuspectChange<'a> {
+    /// Of a suspect that is in none of so many files yet.
+    fn new(suspect: &'a SuspectText, files: usize) -> Self {
+        SuspectChange {
+            change: Change::Same,
+            fingerprint: &suspect.fingerprint,
+            sentence: &suspect.sentence,
+            retained: vec![None; files],
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Line {
     name: String,
@@ -367,32 +379,28 @@ impl<'a> Difference<'a> {
     }
 }
 
-/// The suspects of all dumps by fingerprint: the latest first, then those that are gone.
+/// The suspects of all dumps by leak: the latest first, then those that are gone.
 fn suspects(heaps: &[Heap]) -> Vec<SuspectChange<'_>> {
-    let mut found: Vec<SuspectChange> = Vec::new();
-    for suspect in heaps.iter().rev().flat_map(|heap| &heap.suspects) {
-        if found
-            .iter()
-            .any(|known| known.fingerprint == suspect.fingerprint)
-        {
-            continue;
+    let mut found: Vec<(Vec<Leak>, SuspectChange)> = Vec::new();
+    for (index, heap) in heaps.iter().enumerate().rev() {
+        for suspect in &heap.suspects {
+            let leak = Leak::of(suspect);
+            let is_same =
+                |(leaks, _): &(Vec<Leak>, SuspectChange)| leaks.iter().any(|known| known.is(&leak));
+            let place = found.iter().position(is_same).unwrap_or_else(|| {
+                let change = SuspectChange::new(suspect, heaps.len());
+                found.push((Vec::new(), change));
+                found.len() - 1
+            });
+            let (leaks, change) = &mut found[place];
+            leaks.push(leak);
+            *change.retained[index].get_or_insert(0) += suspect.retained;
         }
-        let retained: Vec<Option<u64>> = heaps
-            .iter()
-            .map(|heap| {
-                let mut same = heap.suspects.iter();
-                let same = same.find(|other| other.fingerprint == suspect.fingerprint);
-                same.map(|same| same.retained)
-            })
-            .collect();
-        found.push(SuspectChange {
-            change: Change::of(retained[0], retained[retained.len() - 1]),
-            fingerprint: &suspect.fingerprint,
-            sentence: &suspect.sentence,
-            retained,
-        });
     }
-    found
+    for (_, change) in &mut found {
+        change.change = Change::over(&change.retained);
+    }
+    found.into_iter().map(|(_, change)| change).collect()
 }
 
 fn word(change: Change) -> &'static str {
@@ -402,6 +410,7 @@ fn word(change: Change) -> &'static str {
         Change::Grown => "grown",
         Change::Shrunk => "shrunk",
         Change::Same => "same",
+        Change::Passed => "came and went",
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::output::{Out, json};
-use crate::report::{Document, Redaction, html, markdown, text};
+use crate::report::{Document, Leak, Redaction, html, markdown, text};
 use crate::source::{Source, SourceArguments, percent};
 
 /// Report what probably leaks: suspects, who holds them, what they contain
@@ -143,7 +143,8 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     let report = source.session.report(&arguments.thresholds())?;
     let mut document = Document::new(source, &report, redaction)?;
     for suspect in &mut document.suspects {
-        suspect.known = known.contains(&suspect.fingerprint);
+        let leak = Leak::of(suspect);
+        suspect.known = known.iter().any(|known| known.is(&leak));
     }
     match &arguments.output {
         None => {
@@ -189,8 +190,8 @@ fn write(form: Form, document: &Document, source: &Source, out: &mut Out) -> Res
     Ok(out.flush()?)
 }
 
-/// The fingerprints in a file.
-fn known(path: Option<&Path>) -> Result<Vec<String>, Failure> {
+/// The leaks that a file names.
+fn known(path: Option<&Path>) -> Result<Vec<Leak>, Failure> {
     let Some(path) = path else {
         return Ok(Vec::new());
     };
@@ -201,29 +202,22 @@ fn known(path: Option<&Path>) -> Result<Vec<String>, Failure> {
             "Name a report written with -o FILE.json, or a list.",
         )
     })?;
-    let fingerprint = |suspect: &Value| Some(suspect["fingerprint"].as_str()?.to_owned());
-    let found: Vec<String> = match serde_json::from_str::<Value>(&text) {
-        Ok(report) if report["suspects"].is_array() => {
-            let suspects = report["suspects"].as_array();
-            return Ok(suspects
-                .into_iter()
-                .flatten()
-                .filter_map(fingerprint)
-                .collect());
-        }
-        _ => {
-            let lines = text.lines().map(str::trim);
-            let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-            lines.map(str::to_owned).collect()
-        }
-    };
-    let is_one =
-        |line: &String| line.len() == 16 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match found.iter().find(|line| !is_one(line)) {
+    let report = serde_json::from_str::<Value>(&text).ok();
+    let suspects = report
+        .as_ref()
+        .and_then(|report| report["suspects"].as_array());
+    if let Some(suspects) = suspects {
+        return Ok(suspects.iter().filter_map(Leak::of_json).collect());
+    }
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines: Vec<&str> = lines.collect();
+    let is_one = |line: &str| line.len() == 16 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match lines.iter().find(|line| !is_one(line)) {
         Some(line) => Err(Failure::unusable(
             format!("--known {}: `{line}` is no fingerprint", path.display()),
             "Name a report written with -o FILE.json, or a file with a fingerprint on each line.",
         )),
-        None => Ok(found),
+        None => Ok(lines.into_iter().map(Leak::of_fingerprint).collect()),
     }
 }

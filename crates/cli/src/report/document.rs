@@ -66,6 +66,8 @@ pub struct SuspectText {
     pub patterns: Vec<PatternText>,
     pub advice: Advice,
     pub fingerprint: String,
+    /// Where the program holds the owners, in names that are the same in every run.
+    pub holders: Vec<String>,
     /// Whether the user knows it already.
     pub known: bool,
 }
@@ -255,6 +257,11 @@ impl<'a> Maker<'a> {
             patterns: self.patterns(&suspect.patterns),
             advice: self.advice(suspect, &owners),
             fingerprint: suspect.fingerprint.clone(),
+            holders: suspect
+                .holders
+                .iter()
+                .map(|holder| self.hidden(holder))
+                .collect(),
             known: false,
             owners,
             kept,

@@ -407,6 +407,55 @@ fn what_grew_between_dumps() {
 }
 
 #[test]
+fn a_leak_stays_the_same_while_its_owners_change() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let mut sample = Sample::start(jdk, "ChangingOwners", &["5000"], &["-Xmx256m"]);
+    let (mut paths, mut owners, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for stage in 0..4 {
+        let path = scratch(&format!("owners-{stage}.hprof"));
+        sample.dump(&path, DumpOptions::default());
+        let suspects = &report(&path)["suspects"];
+        let is_of_products =
+            |suspect: &&Value| suspect["kept"]["class"] == "anthill.samples.Product";
+        let suspects = suspects.as_array().unwrap();
+        let leak = suspects.iter().find(is_of_products);
+        let leak = leak.unwrap_or_else(|| panic!("stage {stage}: {suspects:#?}"));
+        owners.push((
+            held_by(leak).len() as u64,
+            leak["fingerprint"].as_str().unwrap().to_owned(),
+        ));
+        assert_eq!(owners[stage].0, sample.count("owners"), "{leak:#}");
+        others.push(sample.count("passing bytes"));
+        paths.push(path.to_str().unwrap().to_owned());
+        sample.send("next");
+    }
+    assert!(owners.iter().any(|one| one.0 != owners[0].0), "{owners:?}");
+    assert!(owners.iter().all(|one| one.1 == owners[0].1), "{owners:?}");
+    for pair in paths.windows(2) {
+        let diff = json(&["diff", &pair[0], &pair[1], "--no-index"]);
+        let suspects = diff["suspects"].as_array().unwrap();
+        let leaks: Vec<&Value> = suspects
+            .iter()
+            .filter(|suspect| suspect["fingerprint"] == owners[0].1.as_str())
+            .collect();
+        assert_eq!(leaks.len(), 1, "{suspects:#?}");
+        assert_eq!(leaks[0]["change"], "grown");
+    }
+    // What is there only in the middle of the series is neither new nor the same.
+    assert!(others[0] == 0 && others[2] > 0 && others[3] == 0);
+    let series = ["diff", &paths[0], &paths[2], &paths[3], "--no-index"];
+    let diff = json(&series);
+    let mut suspects = diff["suspects"].as_array().unwrap().iter();
+    let passed = suspects.find(|suspect| suspect["change"] == "passed");
+    let passed = passed.unwrap_or_else(|| panic!("{diff:#}"));
+    let sentence = passed["sentence"].as_str().unwrap();
+    assert!(sentence.contains("ChangingOwners.passing"), "{sentence}");
+    assert!(print(&series).contains("came and went suspect"));
+}
+
+#[test]
 fn known_leaks_do_not_fail_again() {
     let report = scratch("known.json");
     let to = report.to_str().unwrap();
