@@ -213,7 +213,8 @@ impl Session {
             &analysis.dominators,
             self.records(),
             self.progress(),
-        );
+        )
+        .with_members(self.members_for(steps)?);
         let levels = context.levels_of(steps, group)?;
         Ok(Tree::new(&graph, group, &levels))
     }

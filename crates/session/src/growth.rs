@@ -41,11 +41,29 @@ pub fn is_identity(key: &str) -> bool {
     key.starts_with(IDENTITY)
 }
 
+/// Whether a way to hold something leads to one place: a key of which only the class is known does not.
+fn is_one_place(name: &str) -> bool {
+    let mut keys = name.split("→ [").skip(1);
+    keys.all(|key| {
+        key.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit())
+    })
+}
+
 /// How many structures are looked at for joint growth, those with most new elements first.
 const MOST_TRIED: usize = 8;
 
 /// Owners that together keep less than this part of the heap's growth, in percent, say nothing.
 const LEAST_PORTION: f64 = 1.0;
+
+/// The least part, in percent, of what structures grew by together that none of them retains alone.
+const LEAST_SHARED: u64 = 20;
+
+/// The part of shared contents, in percent, that owners must keep alive together. The rest may be held by
+/// whatever is at work at this moment, too.
+const LEAST_COVERED: u128 = 95;
+
+/// In how many structures of a recording, the largest, it is looked for what took the place of another.
+const MOST_HELD: usize = 10_000;
 
 impl Session {
     /// What there is of structures: in a recording by the identities of their heads, otherwise and in dumps
@@ -66,8 +84,25 @@ impl Session {
             .collect();
         let heads: Vec<ObjectId> = unknown.iter().map(|one| one.1).collect();
         let names = self.structure_names(&heads)?;
+        let held = self.held(&keyed)?;
         keyed.extend(unknown.iter().map(|one| one.0).zip(names));
-        self.inventory_by(keyed.into_iter())
+        let inventory = self.inventory_by(keyed.into_iter())?;
+        Ok(inventory.with_holders(held.into_iter()))
+    }
+
+    /// How the largest of structures are held, by key.
+    fn held(&self, keyed: &[(u32, String)]) -> Result<Vec<(String, String)>, Error> {
+        let dominators = &self.analysis()?.dominators;
+        let heads = keyed.iter().map(|(number, key)| (self.head(*number), key));
+        let heads = heads.map(|(head, key)| Ok((head?, key)));
+        let mut largest: Vec<(ObjectId, &String)> = heads.collect::<Result<_, Error>>()?;
+        largest.sort_by_key(|&(head, _)| (Reverse(dominators.retained(head)), head));
+        largest.truncate(MOST_HELD);
+        let heads: Vec<ObjectId> = largest.iter().map(|one| one.0).collect();
+        let names = self.structure_names(&heads)?;
+        let keys = largest.into_iter().map(|one| one.1.clone());
+        let held = keys.zip(names).filter(|(_, name)| is_one_place(name));
+        Ok(held.collect())
     }
 
     /// What structures have, by how they are held: their elements as objects, heads and internals as shallow.
@@ -214,7 +249,7 @@ impl Session {
     }
 
     /// Structures of this state that grew together since an earlier one: they share so much of their
-    /// contents that each alone retains little of it.
+    /// contents that each alone retains less of it.
     pub fn joint_growth(
         &self,
         inventories: (&Inventory, &Inventory),
@@ -225,10 +260,8 @@ impl Session {
             .structures
             .iter()
             .filter_map(|(key, last)| {
-                let earlier = before
-                    .structures
-                    .get(key)
-                    .map_or(Some(0), |one| one.elements);
+                let earlier = before.earlier(key, after);
+                let earlier = earlier.map_or(Some(0), |(one, _)| one.elements);
                 let more = last.elements? as i64 - earlier? as i64;
                 (more > 0).then_some((key, more))
             })
@@ -239,83 +272,129 @@ impl Session {
             .iter()
             .map(|(key, one)| (one.number, key))
             .collect();
+        let heap_growth = after.heap.saturating_sub(before.heap);
         let mut found: Vec<JointGrowth> = Vec::new();
         for (key, _) in candidates.into_iter().take(MOST_TRIED) {
             if found.iter().any(|joint| joint.owners.contains(key)) {
                 continue;
             }
             let number = after.structures[key].number;
-            let Some(owners) =
-                self.joint_owners(number, after.heap - before.heap.min(after.heap))?
-            else {
-                continue;
-            };
-            let Some(owners) = owners
-                .iter()
-                .map(|owner| keys.get(owner).map(|key| (*key).clone()))
-                .collect::<Option<Vec<String>>>()
-            else {
-                continue;
-            };
-            let retained = (
-                first.retained_together(&owners, before)?,
-                self.retained_together(&owners, after)?,
-            );
-            let change = retained.1.saturating_sub(retained.0);
-            let alone: u64 = owners
-                .iter()
-                .map(|key| {
-                    let earlier = before.structures.get(key).map_or(0, |one| one.retained);
-                    after.structures[key].retained.saturating_sub(earlier)
-                })
-                .sum();
-            match growth_portion(change, before.heap, after.heap) {
-                // What each retains alone says it all.
-                Some(portion) if portion >= LEAST_PORTION && change > 2 * alone => {
-                    found.push(JointGrowth {
-                        owners,
-                        retained,
-                        portion,
-                    });
-                }
-                _ => {}
+            let is_known = |number| keys.contains_key(&number);
+            if let Some(owners) = self.joint_owners(number, heap_growth, &is_known)? {
+                let owners = owners.iter().map(|owner| keys[owner].clone()).collect();
+                found.extend(self.grown_together(owners, inventories, first)?);
             }
         }
         found.sort_by(|a, b| b.portion.total_cmp(&a.portion));
         Ok(found)
     }
 
-    /// The structures that together keep alive what one of them has as leaves but does not retain alone.
-    fn joint_owners(&self, number: u32, heap_growth: u64) -> Result<Option<Vec<u32>>, Error> {
+    /// What structures grew by together, unless what each retains alone says it all.
+    fn grown_together(
+        &self,
+        owners: Vec<String>,
+        (before, after): (&Inventory, &Inventory),
+        first: &Session,
+    ) -> Result<Option<JointGrowth>, Error> {
+        let retained = self.retained_together(&owners, (before, after), first)?;
+        let change = retained.1.saturating_sub(retained.0);
+        let alone: u64 = owners
+            .iter()
+            .map(|key| {
+                let earlier = before.earlier(key, after);
+                let earlier = earlier.map_or(0, |(one, _)| one.retained);
+                after.structures[key].retained.saturating_sub(earlier)
+            })
+            .sum();
+        let shared = change.saturating_sub(alone);
+        let portion = |bytes| growth_portion(bytes, before.heap, after.heap);
+        let is_enough = portion(shared).is_some_and(|portion| portion >= LEAST_PORTION)
+            && u128::from(shared) * 100 >= u128::from(change) * u128::from(LEAST_SHARED);
+        Ok(portion(change)
+            .filter(|_| is_enough)
+            .map(|portion| JointGrowth {
+                owners,
+                retained,
+                portion,
+            }))
+    }
+
+    /// The structures, of those that are known, that together keep alive what one of them has as leaves but
+    /// does not retain alone.
+    fn joint_owners(
+        &self,
+        number: u32,
+        heap_growth: u64,
+        is_known: &dyn Fn(u32) -> bool,
+    ) -> Result<Option<Vec<u32>>, Error> {
         let dominators = &self.analysis()?.dominators;
         let graph = self.graph();
         let own = dominators.dominated_by(&[self.head(number)?]);
-        let mut group = self.leaves_of(number)?;
-        let shared: Vec<ObjectId> = group
-            .iter()
-            .filter(|&leaf| dominators.is_reachable(leaf) && !own.contains(leaf))
-            .collect();
-        group = BitSet::new(self.state().len() as usize);
-        shared.iter().for_each(|&leaf| group.insert(leaf));
-        let bytes: u64 = shared.iter().map(|&leaf| dominators.retained(leaf)).sum();
+        let leaves = self.leaves_of(number)?;
+        let mut group = BitSet::new(self.state().len() as usize);
+        let mut bytes = 0;
+        for leaf in leaves.iter() {
+            if dominators.is_reachable(leaf) && !own.contains(leaf) {
+                group.insert(leaf);
+                bytes += dominators.retained(leaf);
+            }
+        }
         if bytes.saturating_mul(100) < heap_growth {
             return Ok(None);
         }
         let options = FrontOptions::default();
         let fronts = fronts_of(&graph, dominators, &group, options, self.progress())?;
-        let structures = self.structures()?;
-        // The front of several owners that are all structures, and this one among them.
         for front in fronts.iter().filter(|front| front.owners.len() > 1) {
-            let owners: Option<Vec<u32>> = front
-                .owners
-                .iter()
-                .map(|&owner| structures.of_head(owner))
-                .collect();
-            if let Some(owners) = owners.filter(|owners| owners.contains(&number)) {
-                return Ok(Some(owners));
+            let mut owners = self.known_owners(&front.owners, is_known)?;
+            let found = owners.len() > 1 && owners.contains(&number);
+            if !found || !self.cover(&owners, &group)? {
+                continue;
             }
+            // Without those that hold only a few of what is shared; the smallest are the last.
+            for at in (0..owners.len()).rev().filter(|_| front.owners.len() > 2) {
+                let mut fewer = owners.clone();
+                if fewer.len() > 2 && fewer.remove(at) != number && self.cover(&fewer, &group)? {
+                    owners = fewer;
+                }
+            }
+            return Ok(Some(owners));
         }
         Ok(None)
+    }
+
+    /// The structures of a front that are known; of a part the one that it is a part of.
+    fn known_owners(
+        &self,
+        front: &[ObjectId],
+        is_known: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<u32>, Error> {
+        let dominators = &self.analysis()?.dominators;
+        let structures = self.structures()?;
+        let mut owners: Vec<u32> = Vec::new();
+        for &owner in front {
+            let mut above = std::iter::once(owner).chain(dominators.chain(owner));
+            let mut number = above.next().and_then(|head| structures.of_head(head));
+            while number.is_some_and(|number| structures.instances[number as usize].is_part) {
+                number = above.find_map(|head| structures.of_head(head));
+            }
+            let number = number.filter(|&number| is_known(number));
+            owners.extend(number.filter(|number| !owners.contains(number)));
+        }
+        Ok(owners)
+    }
+
+    /// Whether structures together keep almost all of a group alive.
+    fn cover(&self, owners: &[u32], group: &BitSet) -> Result<bool, Error> {
+        let heads = owners.iter().map(|&owner| self.head(owner));
+        let heads: Vec<ObjectId> = heads.collect::<Result<_, _>>()?;
+        let graph = self.graph();
+        let dominators = &self.analysis()?.dominators;
+        let closure = gc_closure_among(&graph, dominators.reachable(), &heads);
+        let bytes = |leaf: ObjectId| u128::from(dominators.retained(leaf));
+        let covered = group.iter().filter(|&leaf| closure.contains(leaf));
+        let covered: u128 = covered.map(bytes).sum();
+        let all: u128 = group.iter().map(bytes).sum();
+        Ok(covered * 100 >= all * LEAST_COVERED)
     }
 
     /// The leaves of a structure and of its parts.
@@ -341,18 +420,30 @@ impl Session {
         Ok(leaves)
     }
 
-    fn retained_together(&self, keys: &[String], inventory: &Inventory) -> Result<u64, Error> {
-        let numbers = keys.iter().filter_map(|key| inventory.structures.get(key));
-        let heads: Vec<ObjectId> = numbers
-            .map(|one| self.head(one.number))
-            .collect::<Result<_, _>>()?;
-        if heads.is_empty() {
+    /// What structures of this state, by their keys, keep alive together: what there was of them in an
+    /// earlier state, and they themselves in this one.
+    pub fn retained_together(
+        &self,
+        keys: &[String],
+        (before, after): (&Inventory, &Inventory),
+        first: &Session,
+    ) -> Result<(u64, u64), Error> {
+        let earlier = keys.iter().filter_map(|key| before.earlier(key, after));
+        let earlier: Vec<u32> = earlier.map(|(one, _)| one.number).collect();
+        let now = keys.iter().filter_map(|key| after.structures.get(key));
+        let now: Vec<u32> = now.map(|one| one.number).collect();
+        Ok((first.closure_bytes(&earlier)?, self.closure_bytes(&now)?))
+    }
+
+    fn closure_bytes(&self, numbers: &[u32]) -> Result<u64, Error> {
+        if numbers.is_empty() {
             return Ok(0);
         }
+        let heads = numbers.iter().map(|&number| self.head(number));
+        let heads: Vec<ObjectId> = heads.collect::<Result<_, _>>()?;
         let graph = self.graph();
         let reachable = self.analysis()?.dominators.reachable();
-        Ok(graph
-            .totals(&gc_closure_among(&graph, reachable, &heads))
-            .bytes)
+        let closure = gc_closure_among(&graph, reachable, &heads);
+        Ok(graph.totals(&closure).bytes)
     }
 }

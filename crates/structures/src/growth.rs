@@ -25,6 +25,10 @@ pub struct Inventory {
     pub structures: BTreeMap<String, Observed>,
     /// Structures that share their key with others, so that they cannot be told apart.
     pub unclear: u64,
+    /// How structures are held, by key, where the key is something else; no two of them alike.
+    held: BTreeMap<String, String>,
+    /// The same the other way round.
+    holds: BTreeMap<String, String>,
 }
 
 impl Inventory {
@@ -47,7 +51,36 @@ impl Inventory {
             heap,
             structures,
             unclear,
+            ..Inventory::default()
         }
+    }
+
+    /// Adds how structures are held, so that one can be recognised as what took the place of another.
+    pub fn with_holders(mut self, held: impl Iterator<Item = (String, String)>) -> Self {
+        let mut ambiguous = BTreeSet::new();
+        for (key, holder) in held {
+            if !ambiguous.contains(&holder) && self.holds.insert(holder.clone(), key).is_some() {
+                self.holds.remove(&holder);
+                ambiguous.insert(holder);
+            }
+        }
+        let reversed = self.holds.iter();
+        self.held = reversed
+            .map(|(holder, key)| (key.clone(), holder.clone()))
+            .collect();
+        self
+    }
+
+    /// What there is here of a structure of a later state: itself, or else what it took the place of, which
+    /// is not there any more. The latter is marked.
+    pub fn earlier(&self, key: &str, later: &Inventory) -> Option<(Observed, bool)> {
+        if let Some(same) = self.structures.get(key) {
+            return Some((*same, false));
+        }
+        let other = self.holds.get(later.held.get(key)?)?;
+        let gone = !later.structures.contains_key(other);
+        let other = self.structures.get(other).filter(|_| gone)?;
+        Some((*other, true))
     }
 }
 
@@ -57,6 +90,8 @@ pub struct Grown {
     pub key: String,
     /// By state; nothing where it is not there.
     pub curve: Vec<Option<Observed>>,
+    /// Whether it took the place of what the curve begins with.
+    pub replaces: bool,
 }
 
 impl Grown {
@@ -111,12 +146,14 @@ pub fn grown(inventories: &[Inventory]) -> Vec<Grown> {
     let mut grown: Vec<Grown> = last
         .structures
         .keys()
-        .map(|key| Grown {
-            key: key.clone(),
-            curve: inventories
-                .iter()
-                .map(|inventory| inventory.structures.get(key).copied())
-                .collect(),
+        .map(|key| {
+            let earlier = |inventory: &Inventory| inventory.earlier(key, last);
+            let curve: Vec<_> = inventories.iter().map(earlier).collect();
+            Grown {
+                key: key.clone(),
+                replaces: curve.iter().flatten().any(|(_, other)| *other),
+                curve: curve.into_iter().map(|one| Some(one?.0)).collect(),
+            }
         })
         .filter(|one| one.change() > 0)
         .collect();
@@ -193,5 +230,44 @@ mod tests {
             (2, 3)
         );
         assert!(grown(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_takes_the_place_of_another_grows_by_the_difference() {
+        let held = |key: &str, holder: &str| (key.to_owned(), holder.to_owned());
+        let first = inventory(1000, &[("#1", 10, 100), ("#2", 10, 100), ("#5", 1, 70)]);
+        let first = first.with_holders(
+            [
+                held("#1", "A.same"),
+                held("#2", "A.more"),
+                held("#5", "A.left"),
+            ]
+            .into_iter(),
+        );
+        let last = inventory(
+            1300,
+            &[
+                ("#3", 10, 100),
+                ("#4", 12, 150),
+                ("#5", 1, 70),
+                ("#6", 1, 80),
+            ],
+        );
+        let last = last.with_holders(
+            [
+                held("#3", "A.same"),
+                held("#4", "A.more"),
+                held("#5", "A.right"),
+                held("#6", "A.left"),
+            ]
+            .into_iter(),
+        );
+        let found = grown(&[first, last]);
+        let seen: Vec<(&str, u64, bool, bool)> = found
+            .iter()
+            .map(|one| (one.key.as_str(), one.change(), one.replaces, one.is_born()))
+            .collect();
+        // What only moved away was not replaced.
+        assert_eq!(seen, [("#6", 80, false, true), ("#4", 50, true, false)]);
     }
 }

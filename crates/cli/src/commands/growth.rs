@@ -1,6 +1,6 @@
 //! `anthill growth`: which data structures grow from state to state.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -19,7 +19,8 @@ use crate::source::{Source, SourceArguments, limit, percent, point};
 ///
 /// Of each structure that retains more at the end than at the beginning it says how much of the heap's
 /// growth that is (HGP, the heap growth portion: growth of what it retains / growth of the reachable heap),
-/// how many elements it has got, and what the newcomers are. Structures that share their contents, so
+/// how many elements it has got, and what the newcomers are. Of structures inside of each other the innermost
+/// is shown that makes up most of the growth. Structures that share their contents, so
 /// that each alone retains little, are shown together. In a recording structures are told apart by the
 /// identity of their heads, in dumps by how they are held, which is approximate.
 #[derive(Args)]
@@ -51,6 +52,9 @@ pub struct Arguments {
     /// How many structures; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = limit, allow_negative_numbers = true)]
     pub limit: usize,
+    /// Every structure that grew, those inside of others too
+    #[arg(long)]
+    pub inside: bool,
     /// End with exit code 1 if a structure, or several together, make up at least this part of the growth
     #[arg(long, value_name = "hgp=PERCENT", value_parser = fail_on)]
     pub fail_on: Option<f64>,
@@ -63,6 +67,10 @@ fn fail_on(text: &str) -> Result<f64, String> {
 
 /// Classes of newcomers that are shown.
 const MOST_CLASSES: usize = 3;
+/// The part of a structure's growth, in percent, that makes one inside of it the one to name.
+const MOST_OF_GROWTH: f64 = 80.0;
+/// The part of the heap's growth, in percent, that is worth a word if no structure explains it.
+const MUCH_ELSEWHERE: f64 = 20.0;
 
 pub fn show(arguments: &Arguments) -> Result<(), Failure> {
     let states = States::open(arguments)?;
@@ -77,7 +85,12 @@ pub fn show(arguments: &Arguments) -> Result<(), Failure> {
     let Some(most) = arguments.fail_on else {
         return Ok(());
     };
-    let portions = growth.structures.iter().filter_map(|one| one.hgp);
+    let inner = growth.structures.iter().filter_map(|one| one.hgp);
+    let outer = growth
+        .structures
+        .iter()
+        .filter_map(|one| one.inside_of.as_ref()?.hgp);
+    let portions = inner.chain(outer);
     let portions = portions.chain(growth.joint.iter().map(|joint| joint.hgp));
     match portions.fold(f64::NEG_INFINITY, f64::max) {
         largest if largest >= most => Err(Failure::Findings(format!(
@@ -104,6 +117,11 @@ impl States {
                 let name = point.to_string();
                 opened.add(arguments.source.open_at(file, Some(point))?, name)?;
             }
+        } else if arguments.from.is_some() || arguments.to.is_some() {
+            return Err(Failure::unusable(
+                "--from and --to are points of one recording",
+                "Leave them out to compare dumps: they are compared as they are named.",
+            ));
         } else {
             let files = [&arguments.source.file].into_iter().chain(&arguments.later);
             for file in files {
@@ -188,6 +206,8 @@ struct Growth {
     states: Vec<State>,
     /// How many bytes the reachable heap grew by.
     heap_growth: i64,
+    /// The least part of it that is shown, in percent.
+    least: f64,
     /// Whether some of those shown were recognised only by how they are held.
     approximate: bool,
     /// Structures of the last state that could not be told apart.
@@ -196,6 +216,8 @@ struct Growth {
     structures: Vec<Structure>,
     /// Structures that are inside of those shown.
     within: usize,
+    /// Bytes of the heap's growth that none of those found retains, alone or together.
+    elsewhere: u64,
     omitted: usize,
 }
 
@@ -221,6 +243,10 @@ struct Structure {
     approximate: bool,
     /// Whether it was not there at the beginning.
     born: bool,
+    /// Whether it took the place of the one whose figures are those of the beginning.
+    replaces: bool,
+    /// The outermost structure around it that grew.
+    inside_of: Option<Outer>,
     growth: u64,
     /// In percent.
     hgp: Option<f64>,
@@ -232,6 +258,14 @@ struct Structure {
     newcomers: Vec<Newcomer>,
     /// Where objects that it retains were allocated, as far as that is known.
     allocation_sites: Vec<Site>,
+}
+
+#[derive(Serialize)]
+struct Outer {
+    name: String,
+    growth: u64,
+    /// In percent.
+    hgp: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -265,18 +299,47 @@ impl Growth {
         let portion = |one: &Grown| growth_portion(one.change(), before.heap, after.heap);
         let enough = |one: &Grown| portion(one).is_none_or(|portion| portion >= arguments.least);
         let found: Vec<Grown> = grown(inventories).into_iter().filter(enough).collect();
-        let (mut found, within) = outermost(last, found)?;
+        let mut joint = last.joint_growth((before, after), first)?;
+        joint.retain(|joint| joint.portion >= arguments.least);
+        let owners = joint.iter().flat_map(|joint| &joint.owners);
+        let explained: Vec<String> = found
+            .iter()
+            .map(|one| &one.key)
+            .chain(owners)
+            .cloned()
+            .collect();
+        let (earlier, now) = last.retained_together(&explained, (before, after), first)?;
+        let heap_growth = after.heap as i64 - before.heap as i64;
+        let elsewhere = (heap_growth - (now as i64 - earlier as i64)).max(0) as u64;
+        let all = found.len();
+        let mut found = match arguments.inside {
+            true => found.into_iter().map(Found::alone).collect(),
+            false => telling(last, found)?,
+        };
+        let said: usize = found.iter().map(Found::structures).sum();
+        let within = all - said;
         let shown = super::or_all(arguments.limit).min(found.len());
         let omitted = found.len() - shown;
         found.truncate(shown);
-        let heads = found.iter().map(|one| last.head(one.last().number));
-        let heads: Vec<u32> = heads.collect::<Result<_, _>>()?;
-        let names = last.structure_names(&heads)?;
-        let structures = found.iter().zip(names).map(|(one, name)| {
+        let names_of = |of: &mut dyn Iterator<Item = &Grown>| {
+            let heads = of.map(|one| last.head(one.last().number));
+            let heads: Vec<u32> = heads.collect::<Result<_, _>>()?;
+            Ok::<_, Failure>(last.structure_names(&heads)?.into_iter())
+        };
+        let names = names_of(&mut found.iter().map(|one| &one.grown))?;
+        let mut outer_names = names_of(&mut found.iter().filter_map(|one| one.inside_of.as_ref()))?;
+        let structures = found.iter().zip(names).map(|(found, name)| {
+            let one = &found.grown;
             Ok(Structure {
                 name,
-                approximate: !is_identity(&one.key),
+                approximate: !is_identity(&one.key) || one.replaces,
                 born: one.is_born(),
+                replaces: one.replaces && is_identity(&one.key),
+                inside_of: found.inside_of.as_ref().map(|outer| Outer {
+                    name: outer_names.next().unwrap_or_default(),
+                    growth: outer.change(),
+                    hgp: portion(outer),
+                }),
                 growth: one.change(),
                 hgp: portion(one),
                 new_elements: one.new_elements(),
@@ -296,8 +359,6 @@ impl Growth {
             })
         });
         let structures: Vec<Structure> = structures.collect::<Result<_, Failure>>()?;
-        let mut joint = last.joint_growth((before, after), first)?;
-        joint.retain(|joint| joint.portion >= arguments.least);
         let mut owners = joint.iter().flat_map(|joint| &joint.owners);
         let approximate = owners.any(|key| !is_identity(key))
             || structures.iter().any(|structure| structure.approximate);
@@ -314,12 +375,14 @@ impl Growth {
                     reachable: inventory.heap,
                 })
                 .collect(),
-            heap_growth: after.heap as i64 - before.heap as i64,
+            heap_growth,
+            least: arguments.least,
             approximate,
             unclear: after.unclear,
             joint: joint.collect::<Result<_, Failure>>()?,
             structures,
             within,
+            elsewhere,
             omitted,
         })
     }
@@ -356,7 +419,8 @@ impl Growth {
             one.text(out)?;
         }
         joint.try_for_each(|together| together.text(out))?;
-        if self.within > 0 || self.omitted > 0 {
+        let elsewhere = self.elsewhere as f64 / self.heap_growth.max(1) as f64 * 100.0;
+        if self.within > 0 || self.omitted > 0 || elsewhere >= MUCH_ELSEWHERE {
             out.blank()?;
         }
         if self.within > 0 {
@@ -365,7 +429,14 @@ impl Growth {
                 "more that grew is",
                 "more that grew are",
             );
-            out.remark(&format!("{inside} inside of these"))?;
+            out.remark(&format!("{inside} inside of these; --inside shows them"))?;
+        }
+        if elsewhere >= MUCH_ELSEWHERE {
+            out.remark(&format!(
+                "{elsewhere:.0}% of the growth ({}) is in no structure that grew by {}% of it: `anthill diff` shows of which classes it is",
+                bytes(self.elsewhere),
+                self.least,
+            ))?;
         }
         if self.omitted > 0 {
             out.remark(&format!(
@@ -377,24 +448,59 @@ impl Growth {
     }
 }
 
-/// Structures without those that another of them retains, and how many those are.
-fn outermost(
-    session: &anthill_session::Session,
-    found: Vec<Grown>,
-) -> Result<(Vec<Grown>, usize), Failure> {
+/// A structure that is shown.
+struct Found {
+    grown: Grown,
+    /// The outermost one around it.
+    inside_of: Option<Grown>,
+}
+
+impl Found {
+    fn alone(grown: Grown) -> Self {
+        Found {
+            grown,
+            inside_of: None,
+        }
+    }
+
+    fn structures(&self) -> usize {
+        1 + usize::from(self.inside_of.is_some())
+    }
+}
+
+/// Of structures inside of each other the innermost that makes up most of the outermost one's growth.
+fn telling(session: &anthill_session::Session, found: Vec<Grown>) -> Result<Vec<Found>, Failure> {
     let dominators = &session.analysis()?.dominators;
     let heads = found.iter().map(|one| session.head(one.last().number));
     let heads: Vec<u32> = heads.collect::<Result<_, _>>()?;
-    let all: HashSet<u32> = heads.iter().copied().collect();
-    let is_inside = |head: u32| dominators.chain(head).any(|above| all.contains(&above));
-    let before = found.len();
-    let outer = found
+    let by_head: HashMap<u32, usize> = heads.iter().copied().zip(0..).collect();
+    let above = |head: u32| {
+        dominators
+            .chain(head)
+            .filter_map(|above| by_head.get(&above).copied())
+    };
+    // By structure: the innermost known so far, with how many are around it.
+    let mut innermost: HashMap<usize, (usize, usize)> = HashMap::new();
+    for (number, &head) in heads.iter().enumerate() {
+        let (around, outermost) = (above(head).count(), above(head).last().unwrap_or(number));
+        let best = innermost.entry(outermost).or_insert((0, outermost));
+        let (part, whole) = (found[number].change(), found[outermost].change());
+        if around > best.0 && part as f64 * 100.0 >= whole as f64 * MOST_OF_GROWTH {
+            *best = (around, number);
+        }
+    }
+    let mut telling: Vec<Found> = innermost
         .into_iter()
-        .zip(heads)
-        .filter(|&(_, head)| !is_inside(head));
-    let outer: Vec<Grown> = outer.map(|(one, _)| one).collect();
-    let within = before - outer.len();
-    Ok((outer, within))
+        .map(|(outermost, (_, inner))| Found {
+            grown: found[inner].clone(),
+            inside_of: (inner != outermost).then(|| found[outermost].clone()),
+        })
+        .collect();
+    telling.sort_by(|a, b| {
+        let (a, b) = (&a.grown, &b.grown);
+        (b.change(), &a.key).cmp(&(a.change(), &b.key))
+    });
+    Ok(telling)
 }
 
 impl Joint {
@@ -452,12 +558,19 @@ impl Structure {
             bytes(self.growth),
             curve.join(" → ")
         ))?;
-        let born = if self.born {
-            ", not there at the beginning"
-        } else {
-            ""
+        let since = match (self.born, self.replaces) {
+            (true, _) => ", not there at the beginning",
+            (_, true) => ", in place of an earlier one",
+            _ => "",
         };
-        out.line(format!("  {}{born}", self.name))?;
+        out.line(format!("  {}{since}", self.name))?;
+        if let Some(outer) = &self.inside_of {
+            out.line(format!(
+                "  in {}, which retains {} more",
+                outer.name,
+                bytes(outer.growth)
+            ))?;
+        }
         let elements: Vec<String> = self
             .elements
             .iter()

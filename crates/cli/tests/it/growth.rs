@@ -124,6 +124,8 @@ fn a_limit_makes_the_program_fail() {
         ran.err
     );
     assert_eq!(run(&["growth", first, last, "--fail-on", "20%"]).code, 2);
+    let ran = run(&["growth", first, last, "--from", "first"]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
 }
 
 #[test]
@@ -184,29 +186,40 @@ fn two_caches_of_the_same_products_come_first_as_a_pair() {
 }
 
 /// A state in which `holder` holds a list with so many elements, and its identity.
-fn state_with_list(holder: &str, elements: u32) -> (HeapState, Identities) {
+fn state_with_list(holder: &str, identity: u64, elements: u32) -> (HeapState, Identities) {
     let mut heap = HeapBuilder::new();
     heap.object(holder, &format!("shop.{holder}"), 16);
-    heap.object("list", "java.util.ArrayList", 24);
-    heap.array("array", "java.lang.Object[]", elements);
-    for element in 0..elements {
-        heap.object(&format!("e{element}"), "shop.Order", 100);
-        heap.edges(&format!("array -> e{element}"));
-    }
-    heap.edges(&format!("{holder} -> list, list -> array"));
+    add_orders(&mut heap, elements);
+    add_list(&mut heap, "list", elements);
+    heap.edges(&format!("{holder} -> list"));
     heap.root(holder);
     let state = heap.build();
     let address = state.addresses.address(heap.id("list"));
-    let identities = Identities::tracked(&state, [(77, address)]);
+    let identities = Identities::tracked(&state, [(identity, address)]);
     (state, identities)
 }
 
-#[test]
-fn a_recording_follows_structures_wherever_they_are_held() {
-    let path = program::scratch("growth-moved.trace");
+fn add_orders(heap: &mut HeapBuilder, orders: u32) {
+    for order in 0..orders {
+        heap.object(&format!("e{order}"), "shop.Order", 100);
+    }
+}
+
+/// A list of the first so many orders.
+fn add_list(heap: &mut HeapBuilder, name: &str, elements: u32) {
+    heap.object(name, "java.util.ArrayList", 24);
+    heap.array(&format!("{name}[]"), "java.lang.Object[]", elements);
+    heap.edges(&format!("{name} -> {name}[]"));
+    for element in 0..elements {
+        heap.edges(&format!("{name}[] -> e{element}"));
+    }
+}
+
+/// A recording of states, a second apart.
+fn trace_of(name: &str, states: impl IntoIterator<Item = (HeapState, Identities)>) -> String {
+    let path = program::scratch(name);
     let mut writer = TraceWriter::create(&path, &Facts::default()).unwrap();
-    for (time, holder, elements) in [(1, "Left", 10), (2, "Left", 20), (3, "Right", 60)] {
-        let (state, identities) = state_with_list(holder, elements);
+    for ((state, identities), time) in states.into_iter().zip(1..) {
         let moment = Moment {
             gc: Some(time),
             time: time * 1_000_000_000,
@@ -221,7 +234,15 @@ fn a_recording_follows_structures_wherever_they_are_held() {
         writer.state(&state).unwrap();
     }
     writer.finish().unwrap();
-    let path = path.to_str().unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_recording_follows_structures_wherever_they_are_held() {
+    let states = [("Left", 10), ("Left", 20), ("Right", 60)];
+    let states = states.map(|(holder, elements)| state_with_list(holder, 77, elements));
+    let path = trace_of("growth-moved.trace", states);
+    let path = path.as_str();
     let growth = json(&["growth", path, "--no-index"]);
     let [list] = &growth["structures"].as_array().unwrap()[..] else {
         panic!("one list: {growth:#}");
@@ -247,6 +268,111 @@ fn a_recording_follows_structures_wherever_they_are_held() {
         part["structures"][0]["elements"],
         serde_json::json!([10, 20])
     );
+}
+
+#[test]
+fn a_list_that_took_the_place_of_another_grows_by_the_difference() {
+    let lists = [(1, 10), (2, 10), (3, 30)];
+    let states = lists.map(|(identity, elements)| state_with_list("Holder", identity, elements));
+    let path = trace_of("growth-replaced.trace", states);
+    let growth = json(&["growth", &path, "--no-index"]);
+    let [list] = &growth["structures"].as_array().unwrap()[..] else {
+        panic!("one list: {growth:#}");
+    };
+    assert_eq!(list["elements"], serde_json::json!([10, 10, 30]));
+    assert_eq!(
+        (&list["replaces"], &list["born"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(list["growth"], 20 * (100 + 4));
+    let same = json(&["growth", &path, "--no-index", "--to", "#2"]);
+    assert!(names(&same).is_empty(), "{same:#}");
+}
+
+#[test]
+fn what_changed_is_told_by_the_structures_it_is_in() {
+    let states = [10, 30].map(|elements| state_with_list("Holder", 7, elements));
+    let path = trace_of("growth-classified.trace", states);
+    let by = ["--by", "containing-structure", "--no-index"];
+    let diff = print(&[&["diff", &path], &by[..]].concat());
+    let row = diff
+        .lines()
+        .find(|line| line.contains("java.util.ArrayList"));
+    // The array and all orders.
+    assert!(row.is_some_and(|row| row.contains(" 31 ")), "{diff}");
+}
+
+/// Two lists of the same orders, and somebody who is at work with one of them.
+fn state_with_pair(orders: u32) -> (HeapState, Identities) {
+    let mut heap = HeapBuilder::new();
+    add_orders(&mut heap, orders);
+    for (holder, list) in [("Left", "left"), ("Right", "right")] {
+        heap.object(holder, &format!("shop.{holder}"), 16);
+        add_list(&mut heap, list, orders);
+        heap.edges(&format!("{holder} -> {list}"));
+        heap.root(holder);
+    }
+    heap.object("work", "shop.Work", 16);
+    heap.edges("work -> e3");
+    heap.root("work");
+    (heap.build(), Identities::None)
+}
+
+#[test]
+fn a_pair_is_found_while_somebody_works_with_what_it_shares() {
+    let path = trace_of("growth-pair.trace", [100, 400].map(state_with_pair));
+    let growth = json(&["growth", &path, "--no-index"]);
+    let joint = &growth["joint"][0];
+    assert_eq!(
+        joint["owners"].as_array().map(Vec::len),
+        Some(2),
+        "{growth:#}"
+    );
+    // 300 orders of 100 bytes and 300 slots of 4 in each list.
+    assert_eq!(joint["growth"], 300 * (100 + 4 + 4));
+    assert_eq!(growth["elsewhere"], 0);
+}
+
+/// A list of lists, of which one has so many orders, and orders that are in no structure.
+fn state_with_nested(orders: u32, others: u32) -> (HeapState, Identities) {
+    let mut heap = HeapBuilder::new();
+    heap.object("Holder", "shop.Holder", 16);
+    heap.object("outer", "java.util.ArrayList", 24);
+    heap.array("outer[]", "java.lang.Object[]", 2);
+    heap.edges("Holder -> outer, outer -> outer[]");
+    add_orders(&mut heap, orders);
+    add_list(&mut heap, "large", orders);
+    add_list(&mut heap, "empty", 0);
+    heap.edges("outer[] -> large, outer[] -> empty");
+    for other in 0..others {
+        heap.object(&format!("o{other}"), "shop.Other", 100);
+        heap.root(&format!("o{other}"));
+    }
+    heap.root("Holder");
+    let state = heap.build();
+    let lists = ["outer", "large", "empty"].map(|list| heap.id(list));
+    let addresses = lists.map(|list| state.addresses.address(list));
+    let identities = Identities::tracked(&state, (1..).zip(addresses));
+    (state, identities)
+}
+
+#[test]
+fn the_structure_inside_that_grows_is_the_one_that_is_named() {
+    let states = [state_with_nested(10, 10), state_with_nested(60, 110)];
+    let path = trace_of("growth-nested.trace", states);
+    let growth = json(&["growth", &path, "--no-index"]);
+    let [list] = &growth["structures"].as_array().unwrap()[..] else {
+        panic!("one list: {growth:#}");
+    };
+    assert_eq!(list["elements"], serde_json::json!([10, 60]));
+    assert_eq!(list["inside_of"]["growth"], 50 * (100 + 4));
+    assert_eq!(growth["within"], 0);
+    let all = json(&["growth", &path, "--no-index", "--inside"]);
+    assert_eq!(names(&all).len(), 2, "{all:#}");
+    // The others are roots themselves.
+    assert_eq!(growth["elsewhere"], 100 * 100);
+    let text = print(&["growth", &path, "--no-index"]);
+    assert!(text.contains("66% of the growth"), "{text}");
 }
 
 #[test]
