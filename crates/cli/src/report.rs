@@ -7,10 +7,12 @@ mod leak;
 pub mod markdown;
 mod redaction;
 pub mod text;
+mod timeline;
 mod treemap;
 mod waste;
 
 pub use document::{Document, SuspectText, suspects};
 pub use leak::Leak;
 pub use redaction::{Redaction, Redactor};
+pub use timeline::window_sentence;
 pub use waste::Waste;

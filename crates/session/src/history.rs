@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anthill_trace::{Gc, StateHeader, Timeline, Totals, Trace};
 use serde::Serialize;
 
-use crate::{Error, Grouping, Session, stable_name};
+use crate::{Error, Grouping, Recording, Session, stable_name};
 
 const SECOND: u64 = 1_000_000_000;
 /// Stretches of time that allocation is told in.
@@ -82,6 +82,11 @@ pub struct LeakWindow {
 }
 
 impl LeakWindow {
+    pub fn of(moments: &[HeapMoment]) -> Option<Self> {
+        let sizes = moments.iter().map(|moment| (moment.time, moment.alive()));
+        leak_window(&sizes.collect::<Vec<_>>())
+    }
+
     pub fn bytes_per_minute(&self) -> u64 {
         (self.growth as f64 * 60e9 / self.duration.max(1) as f64) as u64
     }
@@ -91,7 +96,7 @@ impl History {
     /// Of a recording.
     pub fn of_trace(path: &Path) -> Result<Self, Error> {
         let trace = Trace::open(path)?;
-        let moments: Vec<HeapMoment> = trace.states().iter().map(moment).collect();
+        let moments = moments(&trace);
         let mut types: BTreeMap<String, Vec<Totals>> = BTreeMap::new();
         for (index, state) in trace.states().iter().enumerate() {
             for class in &state.classes {
@@ -102,7 +107,7 @@ impl History {
         }
         Ok(History {
             path: path.to_owned(),
-            window: leak_window(&sizes(&moments)),
+            window: LeakWindow::of(&moments),
             moments,
             types,
             trace: Some(trace),
@@ -124,7 +129,7 @@ impl History {
         }
         History {
             path: path.to_owned(),
-            window: leak_window(&sizes(&moments)),
+            window: LeakWindow::of(&moments),
             moments,
             types,
             trace: None,
@@ -230,6 +235,17 @@ impl Session {
     }
 }
 
+impl Recording {
+    /// Its states as moments of a history.
+    pub fn moments(&self) -> Vec<HeapMoment> {
+        moments(self.trace())
+    }
+}
+
+fn moments(trace: &Trace) -> Vec<HeapMoment> {
+    trace.states().iter().map(moment).collect()
+}
+
 fn moment(state: &StateHeader) -> HeapMoment {
     HeapMoment {
         point: format!("#{}", state.number),
@@ -255,11 +271,6 @@ fn add(
         .entry(stable_name(name))
         .or_insert_with(|| vec![Totals::default(); moments]);
     series[moment] += totals;
-}
-
-fn sizes(moments: &[HeapMoment]) -> Vec<(u64, u64)> {
-    let sizes = moments.iter().map(|moment| (moment.time, moment.alive()));
-    sizes.collect()
 }
 
 /// The fewest moments that make a trend.

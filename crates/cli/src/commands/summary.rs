@@ -17,6 +17,7 @@ use crate::names::ClassNames;
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, counted, date, separated, share};
 use crate::output::{Out, json};
+use crate::report::window_sentence;
 use crate::source::{Source, SourceArguments};
 
 /// Show what is in a dump, how it was read, and what is missing from it
@@ -177,7 +178,9 @@ impl RecordedState {
             complete: trace.is_complete(),
             leak_window: history.window,
             words,
-            window: timeline::window_sentence(&history),
+            window: history
+                .window
+                .map(|window| window_sentence(&history.moments, window)),
         })
     }
 

@@ -15,6 +15,7 @@ use crate::output::bars::{bar, sparkline};
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, counted, date, share};
 use crate::output::{Out, csv, json, shell};
+use crate::report::window_sentence;
 use crate::source::{SourceArguments, limit};
 
 /// Show the heap over time: sizes, types, collections, allocation, marks
@@ -513,12 +514,12 @@ impl View<'_> {
     }
 
     fn window(&self, out: &mut Out) -> Result<(), Failure> {
-        let Some(sentence) = window_sentence(self.history) else {
+        let Some(window) = self.history.window else {
             return Ok(());
         };
         out.blank()?;
-        out.wrapped(&sentence, 0)?;
-        if let (Some(window), Some(_)) = (self.history.window, &self.history.trace) {
+        out.wrapped(&window_sentence(&self.history.moments, window), 0)?;
+        if self.history.trace.is_some() {
             let point = |index: usize| shell::word(&self.history.moments[index].point);
             out.line(format!(
                 "  anthill diff {} --from {} --to {}",
@@ -529,22 +530,6 @@ impl View<'_> {
         }
         Ok(())
     }
-}
-
-/// Where the heap only grows, in a sentence.
-pub fn window_sentence(history: &History) -> Option<String> {
-    let window = history.window?;
-    let (from, to) = (&history.moments[window.from], &history.moments[window.to]);
-    Some(format!(
-        "The heap keeps growing from {} (at {}) to {} (at {}): {} to {}, {} a minute. What grows there?",
-        from.point,
-        elapsed(from.time),
-        to.point,
-        elapsed(to.time),
-        bytes(from.alive()),
-        bytes(to.alive()),
-        bytes(window.bytes_per_minute()),
-    ))
 }
 
 /// What was recorded, of which JVM, and when, in lines.

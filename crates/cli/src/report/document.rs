@@ -10,6 +10,7 @@ use anthill_session::{
 use serde::Serialize;
 
 use super::redaction::{Redaction, Redactor};
+use super::timeline::Timeline;
 use super::waste::Waste;
 use crate::failure::Failure;
 use crate::names::class_name;
@@ -46,6 +47,8 @@ pub struct Document {
     pub waste: Waste,
     /// The largest parts of the dominator tree.
     pub treemap: Vec<Tile>,
+    /// Of a recording.
+    pub timeline: Option<Timeline>,
 }
 
 #[derive(Serialize)]
@@ -195,6 +198,9 @@ impl Document {
             classes: maker.classes(),
             waste: Waste::new(session, WASTE, &maker.redactor)?,
             treemap: maker.treemap()?,
+            timeline: session
+                .recording()
+                .map(|recording| Timeline::new(recording, &source.name, &maker.redactor)),
         })
     }
 }

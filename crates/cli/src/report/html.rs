@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anthill_leaks::Severity;
 
 use super::document::{Document, Owner, PatternText, SuspectText};
+use super::timeline::Timeline;
 use super::treemap;
 use super::waste::{Kind, Waste};
 use crate::output::units::{bytes, count, counted, share};
@@ -20,6 +21,9 @@ pub fn page(document: &Document) -> String {
          <header>\n<h1>Leak suspects</h1>\n<p class=\"file\">{file}</p>\n</header>\n<main>\n"
     );
     add_headline(&mut out, document);
+    if let Some(timeline) = &document.timeline {
+        add_timeline(&mut out, timeline);
+    }
     if document.suspects.is_empty() {
         out += "<p class=\"fine\">Nothing keeps a suspicious share of the heap alive.</p>\n";
     }
@@ -66,6 +70,30 @@ fn add_headline(out: &mut String, document: &Document) {
             escaped(missing)
         );
     }
+}
+
+fn add_timeline(out: &mut String, timeline: &Timeline) {
+    *out += "<section>\n<h2>Over time</h2>\n";
+    if let Some(growth) = &timeline.growth {
+        let _ = writeln!(
+            out,
+            "<p>{} <code>{}</code></p>",
+            escaped(&growth.sentence),
+            escaped(&growth.verify)
+        );
+    }
+    *out += &timeline.svg();
+    *out += "<p class=\"note legend\"><i class=\"alive\"></i>alive in the states of the recording ";
+    if !timeline.collections.is_empty() {
+        *out += "<i class=\"used\"></i>used before and after collections ";
+    }
+    if timeline.leak_window.is_some() {
+        *out += "<i class=\"window\"></i>where the heap keeps growing ";
+    }
+    if !timeline.marks.is_empty() {
+        *out += "<i class=\"mark\"></i>marks";
+    }
+    *out += "</p>\n</section>\n";
 }
 
 fn add_suspect(out: &mut String, document: &Document, number: usize, suspect: &SuspectText) {

@@ -165,6 +165,37 @@ fn a_state_of_a_recording_is_opened_by_its_point() {
     assert!(strings.err.contains("were not recorded"), "{}", strings.err);
 }
 
+#[test]
+fn the_report_of_a_recording_has_its_timeline() {
+    let path = growing("report-growing.trace");
+    let file = path.to_str().unwrap();
+    let to = scratch("report-growing.html");
+    let page = |more: &[&str]| {
+        let report = ["report", file, "--no-index", "-o", to.to_str().unwrap()];
+        print(&[&report[..], more].concat());
+        std::fs::read_to_string(&to).unwrap()
+    };
+    let html = page(&["--at", "#20"]);
+    let chart = html.split("<svg class=\"timeline\"").nth(1);
+    let chart = chart.and_then(|rest| rest.split("</svg>").next()).unwrap();
+    // As many dots as states, besides the one that is chosen.
+    assert_eq!(chart.matches("<circle class=\"dot\"").count(), 24);
+    // 260 orders of 24 bytes and the main object of 4096.
+    assert!(chart.contains("this report: #20, 10.1 KB"), "{chart}");
+    assert!(chart.contains(">deploy</text>") && chart.contains("class=\"window\""));
+    assert!(html.contains("--from '#12' --to '#24'"));
+    assert!(!page(&["--redact"]).contains("deploy"));
+    let report = json(&["report", file, "--no-index", "--at", "#20"]);
+    let timeline = &report["timeline"];
+    assert_eq!(timeline["chosen"], 19);
+    assert_eq!(timeline["states"][0]["alive"], 6496);
+    assert_eq!(timeline["collections"].as_array().unwrap().len(), 48);
+    assert_eq!(
+        timeline["leak_window"],
+        json(&["timeline", file])["leak_window"]
+    );
+}
+
 /// A recording of one state, that of the dump.
 fn record(dump: &Path, contents: bool) -> PathBuf {
     let path = scratch(if contents { "full.trace" } else { "bare.trace" });
