@@ -78,7 +78,7 @@ impl From<Error> for Failure {
             Error::Trace(error) => {
                 let advice = match &error {
                     TraceError::Io { .. } => "Check the path and that you may read the file.",
-                    _ => "`anthill timeline` shows what is whole; --at chooses another state.",
+                    _ => "--at chooses another state; `anthill timeline` lists them.",
                 };
                 Failure::unusable(error.to_string(), advice)
             }
@@ -117,6 +117,8 @@ impl From<RecorderError> for Failure {
             RecorderError::NoAgent(_) => {
                 "It belongs beside the program `anthill`; `./x build` puts it there."
             }
+            RecorderError::Exists(_) => "Name another with -o FILE, or say --replace.",
+            RecorderError::Program { .. } => "Check the command after `--`.",
             RecorderError::File { .. } | RecorderError::Trace(_) => {
                 "Name another place with --output FILE or --spool DIR."
             }

@@ -50,6 +50,11 @@ impl Jvm {
                           -Xrs?); start it with `anthill record` instead";
             return Err(refused(reason.to_owned()));
         }
+        if has_flag(&process, "-XX:+DisableAttachMechanism") {
+            let reason = "it was started with -XX:+DisableAttachMechanism; start it with \
+                          `anthill record` instead";
+            return Err(refused(reason.to_owned()));
+        }
         Ok(Jvm {
             pid,
             own_pid: own_pid(&status).unwrap_or(pid),
@@ -128,10 +133,12 @@ impl Jvm {
     /// Makes the JVM open its socket.
     fn wake(&self, socket: &Path) -> Result<(), Error> {
         let name = format!(".attach_pid{}", self.own_pid);
-        let folders = ["cwd", "root/tmp"];
         let mut request = None;
-        for folder in folders {
-            let path = PathBuf::from(format!("/proc/{}/{folder}/{name}", self.pid));
+        for folder in ["cwd", "root/tmp"] {
+            let folder = PathBuf::from(format!("/proc/{}/{folder}", self.pid));
+            // The link is gone when the process is; the folder is not.
+            let folder = folder.canonicalize().unwrap_or(folder);
+            let path = folder.join(&name);
             if File::create(&path).is_ok() {
                 request = Some(path);
                 break;
@@ -151,15 +158,12 @@ impl Jvm {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         let deadline = Instant::now() + PATIENCE;
         let mut pause = Duration::from_millis(5);
-        let mut next_signal = Instant::now();
+        // Once: a JVM that does not see the request prints the stacks of its threads.
+        let sent = pid.map(|pid| kill_process(pid, Signal::QUIT));
+        if !matches!(sent, Some(Ok(()))) {
+            return Err(self.refused("it is gone".to_owned()));
+        }
         while Instant::now() < deadline {
-            if Instant::now() >= next_signal {
-                let sent = pid.map(|pid| kill_process(pid, Signal::QUIT));
-                if !matches!(sent, Some(Ok(()))) {
-                    return Err(self.refused("it is gone".to_owned()));
-                }
-                next_signal += Duration::from_secs(5);
-            }
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(200));
             if is_socket(socket) {
@@ -180,6 +184,13 @@ fn is_socket(path: &Path) -> bool {
 
 fn is_jvm(process: &Path) -> bool {
     fs::read_to_string(process.join("maps")).is_ok_and(|maps| maps.contains("libjvm.so"))
+}
+
+fn has_flag(process: &Path, flag: &str) -> bool {
+    let arguments = fs::read(process.join("cmdline")).unwrap_or_default();
+    arguments
+        .split(|&byte| byte == 0)
+        .any(|argument| argument == flag.as_bytes())
 }
 
 /// The process number in the innermost namespace.

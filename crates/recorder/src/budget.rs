@@ -13,6 +13,8 @@ const FOR_SAMPLES: f64 = 0.25;
 /// two seconds on a slow machine, and converting it takes about as long on one core.
 const FIRST_GUESS_PER_BYTE: f64 = 3e-9;
 const SMALLEST_STATE: f64 = 0.02;
+/// What the first state takes at least: nothing is warm yet.
+const SMALLEST_FIRST: f64 = 0.08;
 
 pub const DENSEST_SAMPLING: u64 = 64 << 10;
 pub const SPARSEST_SAMPLING: u64 = 256 << 20;
@@ -57,7 +59,7 @@ impl Budget {
         let bytes = heap as f64;
         let seconds = match &self.last {
             Some(last) => last.seconds * (bytes / last.heap.max(1) as f64).max(1.0),
-            None => bytes * FIRST_GUESS_PER_BYTE,
+            None => (bytes * FIRST_GUESS_PER_BYTE).max(SMALLEST_FIRST),
         };
         seconds.max(SMALLEST_STATE)
     }

@@ -8,15 +8,16 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anthill_graph::{Convention, Graph};
-use anthill_heap::{BitSet, HeapState, Quiet};
+use anthill_heap::{BitSet, Class, ClassId, HeapState, Missing, MissingKind, Quiet};
 use anthill_hprof::Dump;
 use anthill_trace::{Identities, Moment, StateHeader, StateToWrite, TraceWriter};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::clock::own_cpu;
 use crate::walk::{ClassTable, Walk};
 
-/// As little as the operating system knows.
-const LOWEST_PRIORITY: i32 = 19;
+/// A tenth of what others get, so that a state is also written beside a program that uses all cores.
+const LOW_PRIORITY: i32 = 10;
 
 /// A state that lies on disk.
 pub struct Job {
@@ -24,6 +25,10 @@ pub struct Job {
     pub moment: Moment,
     pub contents: bool,
     pub source: Source,
+    /// Somebody waits for it.
+    pub urgent: bool,
+    /// Whether this JVM's dumps leave out what virtual threads have on their stacks.
+    pub hides_virtual_threads: bool,
 }
 
 pub enum Source {
@@ -60,11 +65,11 @@ impl Converter {
     ) -> Self {
         let (jobs, waiting) = mpsc::channel::<Job>();
         let thread = thread::spawn(move || {
-            lower_priority();
             for job in waiting {
                 let before = own_cpu();
                 let mut lost_identities = None;
-                let result = convert(&job, &writer, &mut lost_identities);
+                let result = workers(job.urgent)
+                    .and_then(|pool| pool.install(|| convert(&job, &writer, &mut lost_identities)));
                 // Written or not, it is of no more use.
                 let _ = fs::remove_file(&job.path);
                 done(Converted {
@@ -97,9 +102,15 @@ impl Drop for Converter {
     }
 }
 
-/// Of the calling thread and those it starts; where that is refused, it works all the same.
-pub fn lower_priority() {
-    let _ = rustix::process::nice(LOWEST_PRIORITY);
+/// Threads that use all cores: only where nobody else wants them, unless somebody waits for the state.
+fn workers(urgent: bool) -> Result<ThreadPool, String> {
+    let pool = ThreadPoolBuilder::new().start_handler(move |_| {
+        if !urgent {
+            // Where that is refused, it works all the same.
+            let _ = rustix::process::nice(LOW_PRIORITY);
+        }
+    });
+    pool.build().map_err(|error| error.to_string())
 }
 
 fn convert(
@@ -109,7 +120,11 @@ fn convert(
 ) -> Result<Written, String> {
     match &job.source {
         Source::Dump(tracked) => {
-            let dump = Dump::open(&job.path, None, &Quiet).map_err(|error| error.to_string())?;
+            let mut dump =
+                Dump::open(&job.path, None, &Quiet).map_err(|error| error.to_string())?;
+            if job.hides_virtual_threads {
+                note_virtual_threads(&mut dump.state);
+            }
             let mut moment = job.moment.clone();
             moment.source_bytes = Some(dump.info.bytes);
             let reachable = reachable(&dump.state);
@@ -137,6 +152,32 @@ fn write(state: &StateToWrite, writer: &Mutex<TraceWriter>) -> Result<Written, S
         header,
         bytes: writer.bytes() - before,
     })
+}
+
+/// What only waiting virtual threads hold looks like garbage; who reads the state must know.
+fn note_virtual_threads(state: &mut HeapState) {
+    let is_virtual = |class: &Class| class.name == "java.lang.VirtualThread";
+    let Some(class) = state.classes().iter().position(is_virtual) else {
+        return;
+    };
+    let class = class as ClassId;
+    let threads = state
+        .columns
+        .classes
+        .iter()
+        .filter(|&&of| of == class)
+        .count();
+    if threads > 0 {
+        state.tables.missing.push(Missing {
+            kind: MissingKind::Absent,
+            offset: None,
+            amount: threads as u64,
+            what: format!(
+                "dumps of this JVM leave out the stacks of virtual threads, of which there are \
+                 {threads}: what only they hold counts as unreachable; `--identity all` records it"
+            ),
+        });
+    }
 }
 
 /// Identities are believed together or not at all: one address without an object means that the

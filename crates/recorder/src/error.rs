@@ -15,6 +15,10 @@ pub enum Error {
     Refused(String),
     #[error("the agent in the JVM: {0}")]
     Agent(String),
+    #[error("{0} is there already")]
+    Exists(PathBuf),
+    #[error("{program} cannot be started: {source}")]
+    Program { program: String, source: io::Error },
     #[error("the agent's library is missing: {0}")]
     NoAgent(PathBuf),
     #[error(transparent)]

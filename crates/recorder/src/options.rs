@@ -1,7 +1,11 @@
 //! How a recording is to be made.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::Error;
 
 /// When heap states are taken, as far as the overhead allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +42,51 @@ pub struct RecordingOptions {
     pub contents: bool,
     /// The trace; by default it is named after the JVM's process number.
     pub output: Option<PathBuf>,
+    /// Whether a file of the trace's name may be replaced.
+    pub replace: bool,
     /// Where the JVM writes its dumps; by default in memory or beside the trace.
     pub spool: Option<PathBuf>,
 }
 
 impl RecordingOptions {
-    /// The trace of the `index`-th JVM, from 0, that a command started.
+    /// Makes sure that the trace can be written before anything is started.
+    pub(crate) fn reserve(&self) -> Result<(), Error> {
+        let Some(output) = &self.output else {
+            return Ok(());
+        };
+        if self.replace {
+            // Whoever still writes it goes on with a file without a name.
+            let _ = fs::remove_file(output);
+        }
+        match File::create_new(output) {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(Error::Exists(output.clone()))
+            }
+            Err(error) => Err(Error::file(output, error)),
+        }
+    }
+
+    /// Removes what was reserved and not used.
+    pub(crate) fn release(&self) {
+        let unused = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.len() == 0);
+        if let Some(output) = self.output.as_ref().filter(|path| unused(path)) {
+            let _ = fs::remove_file(output);
+        }
+    }
+
+    /// Where the `index`-th JVM, from 0, that a command started is recorded to; never a file that is
+    /// there already, except the one that was reserved.
     pub(crate) fn trace_of(&self, jvm: u32, index: usize) -> PathBuf {
+        let names = (index..).map(|index| self.name_of(jvm, index));
+        let mut free = names.filter(|path| {
+            let reserved = index == 0 && self.output.as_ref() == Some(path);
+            reserved || self.replace || !path.exists()
+        });
+        free.next().unwrap_or_default()
+    }
+
+    fn name_of(&self, jvm: u32, index: usize) -> PathBuf {
         match (&self.output, index) {
             (Some(path), 0) => path.clone(),
             (Some(path), index) => {
@@ -55,7 +97,8 @@ impl RecordingOptions {
                     .unwrap_or_default();
                 path.with_file_name(format!("{stem}-{}{end}", index + 1))
             }
-            (None, _) => PathBuf::from(format!("anthill-{jvm}.trace")),
+            (None, 0) => PathBuf::from(format!("anthill-{jvm}.trace")),
+            (None, index) => PathBuf::from(format!("anthill-{jvm}-{}.trace", index + 1)),
         }
     }
 
@@ -101,21 +144,44 @@ pub(crate) const FIRST_SAMPLING: u32 = 512 << 10;
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_jvm_of_a_command_gets_a_trace_of_its_own() {
-        let mut options = RecordingOptions {
+    fn to(output: PathBuf) -> RecordingOptions {
+        RecordingOptions {
             overhead: 0.03,
             when: When::Affordable,
             identity: Identity::None,
             heads: Vec::new(),
             stacks: 0,
             contents: false,
-            output: Some(PathBuf::from("out/app.trace")),
+            output: Some(output),
+            replace: false,
             spool: None,
-        };
-        assert_eq!(options.trace_of(7, 0), PathBuf::from("out/app.trace"));
-        assert_eq!(options.trace_of(8, 1), PathBuf::from("out/app-2.trace"));
-        options.output = None;
-        assert_eq!(options.trace_of(8, 1), PathBuf::from("anthill-8.trace"));
+        }
+    }
+
+    #[test]
+    fn every_jvm_of_a_command_gets_a_trace_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let options = to(at("app.trace"));
+        options.reserve().unwrap();
+        assert_eq!(options.trace_of(7, 0), at("app.trace"));
+        assert_eq!(options.trace_of(8, 1), at("app-2.trace"));
+        fs::write(at("app-2.trace"), "of yesterday").unwrap();
+        assert_eq!(options.trace_of(8, 1), at("app-3.trace"));
+    }
+
+    #[test]
+    fn a_trace_that_is_there_is_not_replaced_unless_that_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = to(folder.path().join("app.trace"));
+        options.reserve().unwrap();
+        options.release();
+        fs::write(folder.path().join("app.trace"), "a good recording").unwrap();
+        let refused = options.reserve().unwrap_err().to_string();
+        assert!(refused.contains("is there already"), "{refused}");
+        options.replace = true;
+        options.reserve().unwrap();
+        let nowhere = to(folder.path().join("no/such/folder/app.trace"));
+        assert!(nowhere.reserve().is_err());
     }
 }

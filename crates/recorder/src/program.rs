@@ -44,7 +44,10 @@ pub fn start(command: &[OsString], library: &Path, options: &str) -> Result<Chil
     child
         .args(arguments)
         .spawn()
-        .map_err(|source| Error::file(Path::new(program), source))
+        .map_err(|source| Error::Program {
+            program: program.to_string_lossy().into_owned(),
+            source,
+        })
 }
 
 fn is_java(program: &OsStr) -> bool {

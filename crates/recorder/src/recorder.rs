@@ -14,7 +14,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::convert::lower_priority;
 use crate::folder::RecorderFolder;
 use crate::program::{agent_library, start};
 use crate::recording::{Recording, Say};
@@ -30,17 +29,18 @@ pub fn record(command: &[OsString], options: RecordingOptions, say: Say) -> Resu
     let folder = RecorderFolder::new()?;
     let listener = bind(&folder.agent_socket())?;
     let agent_options = options.agent_options(&folder.agent_socket());
-    let mut child = start(command, &library, &agent_options)?;
+    options.reserve()?;
+    let mut child = start(command, &library, &agent_options).inspect_err(|_| options.release())?;
     pass_on_signals(&child)?;
-    start_workers();
     let folder = Arc::new(Mutex::new(folder));
-    let recordings = accept_all(listener, options, folder.clone(), say);
+    let recordings = accept_all(listener, options.clone(), folder.clone(), say);
     let status = child
         .wait()
         .map_err(|source| Error::file(Path::new(&command[0]), source))?;
     let recorded = finish_all(&recordings);
     if recorded == 0 {
         say("no JVM was recorded: the command started none, or one without the agent");
+        options.release();
     }
     folder
         .lock()
@@ -70,9 +70,12 @@ pub fn attach(
     let library = agent_library()?;
     let mut folder = RecorderFolder::new()?;
     let listener = bind(&folder.agent_socket())?;
-    jvm.load_agent(&library, &options.agent_options(&folder.agent_socket()))?;
-    let stream = wait_for_agent(&listener, jvm)?;
-    start_workers();
+    options.reserve()?;
+    let loaded = jvm
+        .load_agent(&library, &options.agent_options(&folder.agent_socket()))
+        .and_then(|()| wait_for_agent(&listener, jvm));
+    let stream = loaded.inspect_err(|_| options.release())?;
+    stop_on_signals(jvm.pid())?;
     let recording = Recording::start(stream, options, 0, |pid| control_socket(&mut folder, pid))?;
     for missing in recording.missing() {
         say(missing);
@@ -203,12 +206,17 @@ fn pass_on_signals(child: &Child) -> Result<(), Error> {
     Ok(())
 }
 
-/// Converting states uses all cores, but only where nobody else wants them.
-fn start_workers() {
-    // A pool that is there already was made by the same call.
-    let _ = rayon::ThreadPoolBuilder::new()
-        .start_handler(|_| lower_priority())
-        .build_global();
+/// Whoever ends the recorder wants the trace to be whole.
+fn stop_on_signals(jvm: u32) -> Result<(), Error> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])
+        .map_err(|source| Error::file(Path::new("signals"), source))?;
+    thread::spawn(move || {
+        for _ in signals.forever() {
+            // It may be over already.
+            let _ = crate::control::ask(jvm, &crate::Request::Stop);
+        }
+    });
+    Ok(())
 }
 
 /// As shells have it: 128 and the signal, if one ended the program.

@@ -23,8 +23,10 @@ use crate::spool::{Spool, room};
 use crate::walk::ClassTable;
 use crate::{Error, Identity, Jvm, RecordingOptions};
 
-/// How often waiting events are written and the time is looked at.
+/// How often the time is looked at.
 const TICK: Duration = Duration::from_millis(250);
+/// How often waiting events are written: each time makes a block.
+const WRITE_TICK: Duration = Duration::from_secs(1);
 /// How often the sampling interval is considered.
 const SAMPLING_TICK: Duration = Duration::from_secs(5);
 /// Objects that are followed by weak handles at the same time: each makes the pause of a state about
@@ -35,6 +37,9 @@ const LEFT_TO_OTHERS: u64 = 1 << 30;
 /// A state takes about a fifth of its dump; before the first is written, room for this much per
 /// byte of heap is asked for.
 const FIRST_STATE_PER_HEAP: f64 = 0.4;
+
+/// The releases with virtual threads whose dumps have only those that are running.
+const HIDE_VIRTUAL_THREADS: [&str; 3] = ["19", "20", "21"];
 
 enum Input {
     Agent(FromAgent),
@@ -79,6 +84,8 @@ pub struct Recording {
     last_gc: u32,
     sampling: Sampling,
     stopping: Option<Reply>,
+    /// When events were last written.
+    written: Duration,
     /// The last failure to write, told once.
     trouble: Option<String>,
 }
@@ -144,6 +151,7 @@ impl Recording {
                 latest_event_ns: 0,
             },
             stopping: None,
+            written: Duration::ZERO,
             trouble: None,
             hello,
         };
@@ -410,6 +418,9 @@ impl Recording {
             },
             contents: self.options.contents,
             source,
+            urgent: pending.reply.is_some(),
+            hides_virtual_threads: HIDE_VIRTUAL_THREADS
+                .contains(&self.hello.specification.as_str()),
         };
         pending.done = Some(done);
         if let Some(converter) = &self.converter {
@@ -505,7 +516,11 @@ impl Recording {
     fn tick(&mut self, say: Say) {
         self.take_if_due();
         self.tune_sampling();
-        self.write_events(say);
+        let now = self.clock.now();
+        if now.saturating_sub(self.written) >= WRITE_TICK {
+            self.written = now;
+            self.write_events(say);
+        }
     }
 
     /// Unless a state is being written: then the events wait.
@@ -572,9 +587,11 @@ impl Recording {
             what: "all".to_owned(),
         }));
         self.write_events(say);
-        let text = self.summary();
+        let (trace, text) = (self.trace(), self.summary());
         let reply = self.stopping.take();
         self.close(say);
+        let bytes = std::fs::metadata(&trace).map_or(0, |metadata| metadata.len());
+        let text = format!("{}: {:.1} MB, {text}", trace.display(), bytes as f64 / 1e6);
         if let Some(reply) = reply {
             reply.done(&text);
         }
@@ -601,10 +618,8 @@ impl Recording {
             dropped => format!(", {dropped} dropped"),
         };
         format!(
-            "{}: {seconds:.0} s, {} states{dropped}, {:.1} MB, {:.1} % of the time for states",
-            self.trace().display(),
+            "{seconds:.0} s, {} states{dropped}, {:.1} % of the time for states",
             self.states,
-            self.lock().bytes() as f64 / 1e6,
             self.budget.spent() / seconds.max(0.001) * 100.0
         )
     }

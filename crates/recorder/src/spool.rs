@@ -2,6 +2,7 @@
 //! beside the trace. The dumps hold everything the program has, so only its user can read them.
 
 use std::fs::{self, DirBuilder};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -33,13 +34,9 @@ impl Spool {
         for base in bases {
             remove_leftovers(&base, &prefix);
             let folder = base.join(format!("{prefix}{}", std::process::id()));
-            match DirBuilder::new()
-                .mode(0o700)
-                .recursive(true)
-                .create(&folder)
-            {
+            match private_folder(&folder) {
                 Ok(()) => folders.push(folder),
-                Err(source) => failure = Some(Error::file(&folder, source)),
+                Err(source) => failure = Some(Error::file(&base, source)),
             }
         }
         match failure {
@@ -72,6 +69,14 @@ impl Drop for Spool {
         for folder in &self.folders {
             let _ = fs::remove_dir_all(folder);
         }
+    }
+}
+
+/// Makes the folder if the one it is to be in exists.
+fn private_folder(folder: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
     }
 }
 

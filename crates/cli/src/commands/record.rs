@@ -77,6 +77,9 @@ pub struct RecordingArguments {
     /// The trace [default: anthill-PID.trace]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace the trace if it is there already
+    #[arg(long)]
+    pub replace: bool,
     /// Where the JVM puts its dumps until they are converted [default: memory, or beside the trace]
     #[arg(long, value_name = "DIR")]
     pub spool: Option<PathBuf>,
@@ -104,6 +107,7 @@ impl RecordingArguments {
             stacks: self.stacks,
             contents: self.contents,
             output: self.output.clone(),
+            replace: self.replace,
             spool: self.spool.clone(),
         }
     }
