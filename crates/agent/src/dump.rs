@@ -217,7 +217,9 @@ impl Stopwatch {
         let end_ns = clock::now();
         let stopped = self
             .stopped
-            .and_then(|before| Some(session.stopped_ns()?.saturating_sub(before)));
+            .and_then(|before| Some(session.stopped_ns()?.saturating_sub(before)))
+            // The JVM may count a pause only a moment after it is over.
+            .filter(|&stopped| stopped > 0);
         StateDone {
             order,
             failure: None,

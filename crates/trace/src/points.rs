@@ -168,8 +168,12 @@ impl Trace {
             Point::State(number) => states.iter().find(|state| state.number == *number),
             Point::Gc(gc) => states
                 .iter()
-                .rfind(|state| state.gc.is_some_and(|of| of <= *gc)),
-            Point::Time(time) => states.iter().rfind(|state| state.time <= *time),
+                .rfind(|state| state.gc.is_some_and(|of| of <= *gc))
+                .filter(|_| *gc <= self.last_gc()),
+            Point::Time(time) => states
+                .iter()
+                .rfind(|state| state.time <= *time)
+                .filter(|_| *time <= self.end()),
             Point::Clock { day, second } => {
                 let time = self.time_of(*day, *second);
                 states
@@ -196,6 +200,19 @@ impl Trace {
                 .checked_sub(started)
                 .or_else(|| at(today + DAY).checked_sub(started)),
         }
+        .filter(|&time| time < self.end().saturating_add(SECOND))
+    }
+
+    /// When the last thing happened, in whole seconds: as exactly as points are written.
+    fn end(&self) -> u64 {
+        let state = self.states().last().map_or(0, |state| state.time);
+        self.timeline().end().max(state).next_multiple_of(SECOND)
+    }
+
+    fn last_gc(&self) -> u64 {
+        let of_states = self.states().iter().filter_map(|state| state.gc);
+        let events = self.timeline().gcs.iter().map(|gc| gc.number);
+        of_states.chain(events).max().unwrap_or(0)
     }
 
     /// The state that was taken for a mark, or else the one nearest to it in time.
