@@ -177,6 +177,29 @@ impl Tree {
         objects
     }
 
+    /// By node: the sum of what its objects have; `values` are objects with a number each.
+    pub fn sums(&self, state: &HeapState, values: &[(ObjectId, u64)]) -> Vec<u64> {
+        let groups = self.groups_of_sets();
+        let classes: &[ClassId] = &state.columns.classes;
+        let mut sums = vec![0; self.nodes.len()];
+        for &(object, value) in values {
+            let set = self.places.set(classes, object);
+            if set != OUTSIDE {
+                for &node in &groups[set as usize] {
+                    sums[node as usize] += value;
+                }
+            }
+        }
+        for (first, split) in &self.splits {
+            let below = split.sums(state, values);
+            // Its first node is the one that was split.
+            for (sum, value) in sums[*first as usize..].iter_mut().zip(&below[1..]) {
+                *sum = *value;
+            }
+        }
+        sums
+    }
+
     /// Whether a node can be split further: it is the last of its way and stands for whole objects.
     pub fn can_be_split(&self, node: TreeNodeId) -> bool {
         let node = self.node(node);

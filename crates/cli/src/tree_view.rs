@@ -20,6 +20,8 @@ pub struct Node<'a> {
     key: &'a str,
     objects: u64,
     shallow: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated: Option<u64>,
     #[serde(flatten)]
     closures: Option<Closures>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -137,6 +139,8 @@ pub struct TreeView<'a> {
     /// Bytes of the reachable heap.
     pub heap: u64,
     pub shown: Shown,
+    /// By node: bytes that its sampled objects stand for, if the tree is about where objects come from.
+    pub estimates: Option<Vec<u64>>,
 }
 
 impl<'a> TreeView<'a> {
@@ -164,7 +168,23 @@ impl<'a> TreeView<'a> {
     }
 
     fn weight(&self, id: TreeNodeId) -> u64 {
-        self.shown.sort.weight(self.tree.node(id))
+        match self.estimate(id) {
+            Some(estimate) if self.shown.sort == Sort::Retained => estimate,
+            _ => self.shown.sort.weight(self.tree.node(id)),
+        }
+    }
+
+    fn estimate(&self, id: TreeNodeId) -> Option<u64> {
+        Some(self.estimates.as_ref()?[id as usize])
+    }
+
+    /// The key, and what the node's sampled objects stand for.
+    fn title(&self, id: TreeNodeId) -> String {
+        let key = &self.tree.node(id).key;
+        match self.estimate(id).filter(|&estimate| estimate > 0) {
+            Some(estimate) => format!("{key} (samples stand for {})", bytes(estimate)),
+            None => key.clone(),
+        }
     }
 
     /// Whether a node is too small to be shown for its own sake. The parts of an object are few,
@@ -192,6 +212,7 @@ impl<'a> TreeView<'a> {
             key: &node.key,
             objects: node.objects,
             shallow: node.shallow,
+            estimated: self.estimate(id),
             closures: Closures::of(node),
             children: children
                 .into_iter()
@@ -243,7 +264,7 @@ impl<'a> TreeView<'a> {
                     closure(node.retained),
                     node.retained
                         .map_or_else(String::new, |totals| share(totals.bytes, self.heap)),
-                    format!("{}{}", indent(last), node.key),
+                    format!("{}{}", indent(last), self.title(id)),
                 ]);
             }
             Line::Omitted { count, last } => {

@@ -21,6 +21,8 @@ pub struct Tables {
     pub allocating_threads: Vec<(u32, String)>,
     /// Objects whose age is known: number and nanoseconds, ascending.
     pub ages: Vec<(ObjectId, u64)>,
+    /// Objects that were sampled: number and the bytes of allocation each stands for, ascending.
+    pub weights: Vec<(ObjectId, u64)>,
     /// Names of class loaders where the source has no texts to read them from, ascending.
     pub loader_names: Vec<(ObjectId, String)>,
     /// Where in the source heap spaces begin, ascending, with their names.

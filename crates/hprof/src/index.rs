@@ -20,7 +20,7 @@ use crate::content::map_file;
 
 const MAGIC: [u8; 8] = *b"ANTHILL\n";
 /// Raised whenever the content of any section changes its meaning.
-const VERSION: u64 = 6;
+const VERSION: u64 = 7;
 const ALIGNMENT: usize = 64;
 const HEADER: usize = 64;
 

@@ -73,6 +73,7 @@ impl Recording {
             }
             let age = self.state().time.saturating_sub(sample.time);
             stacks.tables.ages.push((object, age));
+            stacks.tables.weights.push((object, sample.weight));
         }
         let allocations = &mut tables.allocations;
         allocations.sort_unstable_by_key(|allocation| allocation.0);

@@ -170,9 +170,13 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         let objects = tree.objects(session.state(), top);
         session.keep_group(name, &arguments.expression(), &objects)?;
     }
+    let weights = &session.state().tables.weights;
+    let estimates = (arguments.asks_for_allocation() && !weights.is_empty())
+        .then(|| tree.sums(session.state(), weights));
     let view = TreeView {
         tree: &tree,
         top,
+        estimates,
         heap: session.analysis()?.total().retained,
         shown: arguments
             .shown
@@ -262,7 +266,8 @@ impl AllocationKnown {
 
     fn sentence(&self) -> String {
         format!(
-            "Where an object comes from is known of {} of {} objects ({}): those that were sampled.",
+            "Where an object comes from is known of {} of {} objects ({}): those that were sampled. Each \
+             stands for the bytes that were allocated since the sample before.",
             count(self.objects),
             count(self.of),
             share(self.objects, self.of)

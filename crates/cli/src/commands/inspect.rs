@@ -232,6 +232,7 @@ struct Json<'a> {
 impl Inspection<'_> {
     fn view<'a>(&'a self, tree: &'a Tree) -> TreeView<'a> {
         TreeView {
+            estimates: None,
             tree,
             top: OVERALL,
             heap: self.heap,
