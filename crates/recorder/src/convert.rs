@@ -1,5 +1,6 @@
 //! From what the JVM wrote to a state in the trace, in a thread of low priority.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
@@ -10,7 +11,10 @@ use std::time::Duration;
 use anthill_graph::{Convention, Graph};
 use anthill_heap::{BitSet, Class, ClassId, HeapState, Missing, MissingKind, Quiet};
 use anthill_hprof::Dump;
-use anthill_trace::{Identities, Moment, StateHeader, StateToWrite, TraceWriter};
+use anthill_structures::{Definitions, Model, Structures};
+use anthill_trace::{
+    FollowedStructure, Identities, Moment, StateHeader, StateToWrite, TraceWriter,
+};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::clock::own_cpu;
@@ -18,6 +22,9 @@ use crate::walk::{ClassTable, Walk};
 
 /// A tenth of what others get, so that a state is also written beside a program that uses all cores.
 const LOW_PRIORITY: i32 = 10;
+
+/// How many data structures of a state are followed, the largest.
+const MOST_STRUCTURES: usize = 10_000;
 
 /// A state that lies on disk.
 pub struct Job {
@@ -65,11 +72,13 @@ impl Converter {
     ) -> Self {
         let (jobs, waiting) = mpsc::channel::<Job>();
         let thread = thread::spawn(move || {
+            let definitions = Definitions::shipped();
             for job in waiting {
                 let before = own_cpu();
                 let mut lost_identities = None;
-                let result = workers(job.urgent)
-                    .and_then(|pool| pool.install(|| convert(&job, &writer, &mut lost_identities)));
+                let result = workers(job.urgent).and_then(|pool| {
+                    pool.install(|| convert(&job, &definitions, &writer, &mut lost_identities))
+                });
                 // Written or not, it is of no more use.
                 let _ = fs::remove_file(&job.path);
                 done(Converted {
@@ -115,6 +124,7 @@ fn workers(urgent: bool) -> Result<ThreadPool, String> {
 
 fn convert(
     job: &Job,
+    definitions: &Definitions,
     writer: &Mutex<TraceWriter>,
     lost: &mut Option<String>,
 ) -> Result<Written, String> {
@@ -131,6 +141,8 @@ fn convert(
             let mut state = StateToWrite::from_dump(&dump, moment, job.contents);
             state.identities = identities(&dump.state, tracked, lost);
             state.reachable = reachable.as_ref();
+            let model = Model::new(&dump.state, Some(&dump.records), definitions);
+            state.structures = structures(&model, &state);
             write(&state, writer)
         }
         Source::Walk(classes) => {
@@ -139,9 +151,39 @@ fn convert(
             let mut state = StateToWrite::from_state(&walk.state, job.moment.clone(), walk.values);
             state.identities = Identities::All;
             state.reachable = reachable.as_ref();
+            let model = Model::new(&walk.state, None, definitions);
+            state.structures = structures(&model, &state);
             write(&state, writer)
         }
     }
+}
+
+/// The largest structures that are no parts of others and whose heads have identities.
+fn structures(model: &Model, to_write: &StateToWrite) -> Vec<FollowedStructure> {
+    let state = to_write.state;
+    let (Some(sizes), Some(reachable)) = (&state.tables.sizes, to_write.reachable) else {
+        return Vec::new();
+    };
+    if to_write.identities == Identities::None {
+        return Vec::new();
+    }
+    let alive = |object| reachable.contains(object);
+    let Ok(found) = Structures::detect(model, sizes, alive, &Quiet) else {
+        return Vec::new();
+    };
+    let own = found.instances.iter().filter(|one| !one.is_part);
+    let followed = own.filter_map(|one| {
+        Some(FollowedStructure {
+            identity: to_write.identities.of(state, one.head)?,
+            class: state.class_id(one.head),
+            elements: one.elements,
+            bytes: one.bytes,
+        })
+    });
+    let mut followed: Vec<FollowedStructure> = followed.collect();
+    followed.sort_unstable_by_key(|one| (Reverse(one.bytes), one.identity));
+    followed.truncate(MOST_STRUCTURES);
+    followed
 }
 
 fn write(state: &StateToWrite, writer: &Mutex<TraceWriter>) -> Result<Written, String> {

@@ -69,6 +69,24 @@ impl TypeHistory {
     }
 }
 
+/// A data structure over time, as far as it was followed.
+#[derive(Clone, Debug, Serialize)]
+pub struct StructureHistory {
+    pub identity: u64,
+    pub class: String,
+    /// By moment; null where it is not there, or not among the largest.
+    pub elements: Vec<Option<u64>>,
+    /// Of head and inner parts.
+    pub bytes: Vec<Option<u64>>,
+}
+
+impl StructureHistory {
+    pub fn change(&self) -> i64 {
+        let of = |bytes: Option<&Option<u64>>| bytes.copied().flatten().unwrap_or(0) as i64;
+        of(self.bytes.last()) - of(self.bytes.first())
+    }
+}
+
 /// Where the heap only grows, to the end of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LeakWindow {
@@ -153,6 +171,37 @@ impl History {
             bytes: series.iter().map(|totals| totals.bytes).collect(),
         });
         history.collect()
+    }
+
+    /// The data structures that differ most between the first moment and the last.
+    pub fn structures(&self, most: usize) -> Vec<StructureHistory> {
+        let Some(trace) = &self.trace else {
+            return Vec::new();
+        };
+        let moments = trace.states().len();
+        let mut found: BTreeMap<(u64, u32), StructureHistory> = BTreeMap::new();
+        for (moment, state) in trace.states().iter().enumerate() {
+            // Where they cannot be read, the rest of the history is told all the same.
+            for one in trace.structures(state.number).unwrap_or_default() {
+                let name = || trace.symbols().class(one.class).unwrap_or("(name lost)");
+                let history =
+                    found
+                        .entry((one.identity, one.class))
+                        .or_insert_with(|| StructureHistory {
+                            identity: one.identity,
+                            class: stable_name(name()),
+                            elements: vec![None; moments],
+                            bytes: vec![None; moments],
+                        });
+                history.elements[moment] = one.elements;
+                history.bytes[moment] = Some(one.bytes);
+            }
+        }
+        let mut changed: Vec<StructureHistory> = found.into_values().collect();
+        changed.retain(|one| one.change() != 0);
+        changed.sort_by_key(|one| std::cmp::Reverse(one.change().unsigned_abs()));
+        changed.truncate(most);
+        changed
     }
 
     pub fn gcs(&self) -> &[Gc] {

@@ -51,7 +51,7 @@ pub use error::Error;
 pub use evolution::{Evolution, EvolvedNode, evolution};
 pub use groups::{GroupMetrics, KeptGroup, check_group, no_node};
 pub use growth::{JointGrowth, Newcomers, is_identity};
-pub use history::{DumpMoment, HeapMoment, History, LeakWindow, TypeHistory};
+pub use history::{DumpMoment, HeapMoment, History, LeakWindow, StructureHistory, TypeHistory};
 pub use labels::{Label, edge_kind, frame_name, primitive, quoted};
 pub use merged_paths::{Branch, BranchClass, MergedPaths, RootsByObject};
 pub use object_paths::ObjectPaths;

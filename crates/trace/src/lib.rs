@@ -26,7 +26,7 @@ pub use facts::Facts;
 pub use header::{ClassTotals, IdentityKind, StateHeader, StateKind, Totals};
 pub use points::{Point, duration, elapsed};
 pub use reader::{Recorded, Trace, is_trace};
-pub use state::{Identities, Moment, StateToWrite};
+pub use state::{FollowedStructure, Identities, Moment, StateToWrite};
 pub use symbols::{Symbols, ThreadName};
 pub use values::values_of;
 pub use writer::TraceWriter;

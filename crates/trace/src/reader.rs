@@ -13,10 +13,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::block::{self, Block, FILE_HEADER, FILE_MAGIC, FILE_VERSION, Found, Kind, Label};
 use crate::events::EventBlock;
-use crate::state::{StateColumn, decode, decode_identities};
+use crate::state::{StateColumn, decode, decode_identities, decode_structures};
 use crate::symbols::SymbolBlock;
 use crate::writer::DIRECTORY_ENTRY;
-use crate::{Error, Facts, Identities, StateHeader, Symbols, Timeline};
+use crate::{Error, Facts, FollowedStructure, Identities, StateHeader, Symbols, Timeline};
 
 /// Damage that is named place by place; what goes beyond is counted.
 const NAMED_DAMAGE: usize = 100;
@@ -134,6 +134,16 @@ impl Trace {
         };
         let blocks = |column| self.blocks(header, column);
         decode_identities(header, (*self.owner).as_ref(), &blocks)
+            .map_err(|why| self.unloadable(number, &why))
+    }
+
+    /// The data structures of a state that are followed, without the rest of it.
+    pub fn structures(&self, number: u32) -> Result<Vec<FollowedStructure>, Error> {
+        let Some(header) = self.states.iter().find(|state| state.number == number) else {
+            return Err(self.unloadable(number, "there is no such state in the trace"));
+        };
+        let blocks = |column| self.blocks(header, column);
+        decode_structures((*self.owner).as_ref(), &blocks)
             .map_err(|why| self.unloadable(number, &why))
     }
 

@@ -9,6 +9,7 @@ use anthill_heap::{
 use anthill_hprof::{Dump, RecordedValues};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{self, Block as Place, Kind, Label};
 use crate::column;
@@ -97,6 +98,19 @@ pub struct StateToWrite<'a> {
     pub values: RecordedValues,
     /// Names of class loaders, ascending.
     pub loader_names: Vec<(ObjectId, String)>,
+    /// Data structures that can be found again in other states.
+    pub structures: Vec<FollowedStructure>,
+}
+
+/// What a data structure has in a state; its class is that of the state, or in a trace a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowedStructure {
+    /// The identity of its head.
+    pub identity: u64,
+    pub class: u32,
+    pub elements: Option<u64>,
+    /// Of head and inner parts.
+    pub bytes: u64,
 }
 
 impl<'a> StateToWrite<'a> {
@@ -110,6 +124,7 @@ impl<'a> StateToWrite<'a> {
             reachable: None,
             values: values_of(dump, contents),
             loader_names: loader_names(dump),
+            structures: Vec::new(),
         }
     }
 
@@ -123,6 +138,7 @@ impl<'a> StateToWrite<'a> {
             reachable: None,
             values,
             loader_names: Vec::new(),
+            structures: Vec::new(),
         }
     }
 
@@ -232,10 +248,11 @@ pub(crate) enum StateColumn {
     Contents = 13,
     TrackedObjects = 14,
     TrackedIds = 15,
+    Structures = 16,
 }
 
 impl StateColumn {
-    pub const ALL: [StateColumn; 15] = [
+    pub const ALL: [StateColumn; 16] = [
         StateColumn::Tables,
         StateColumn::Classes,
         StateColumn::Details,
@@ -251,6 +268,7 @@ impl StateColumn {
         StateColumn::Contents,
         StateColumn::TrackedObjects,
         StateColumn::TrackedIds,
+        StateColumn::Structures,
     ];
 }
 
@@ -258,7 +276,12 @@ impl StateColumn {
 type Write<'a> = dyn FnMut(Label, &[u8]) -> Result<(), Error> + 'a;
 
 /// Gives all blocks of a state to `write`, packed.
-pub(crate) fn encode(to_write: &StateToWrite, number: u32, write: &mut Write) -> Result<(), Error> {
+pub(crate) fn encode(
+    to_write: &StateToWrite,
+    structures: &[FollowedStructure],
+    number: u32,
+    write: &mut Write,
+) -> Result<(), Error> {
     let mut encoder = Encoder { number, write };
     let HeapState {
         tables,
@@ -296,6 +319,11 @@ pub(crate) fn encode(to_write: &StateToWrite, number: u32, write: &mut Write) ->
         encoder.numbers(StateColumn::TrackedObjects, &objects, column::deltas)?;
         let ids: Vec<u64> = pairs.iter().map(|pair| pair.1).collect();
         encoder.wide(StateColumn::TrackedIds, &ids)?;
+    }
+    if !structures.is_empty() {
+        let packed = postcard::to_stdvec(structures)
+            .map_err(|error| Error::Unwritable(error.to_string()))?;
+        encoder.bytes(StateColumn::Structures, &packed)?;
     }
     Ok(())
 }
@@ -435,6 +463,18 @@ pub(crate) fn decode(
         identities,
         values,
     })
+}
+
+/// The structures alone; none in states that were recorded without them.
+pub(crate) fn decode_structures(
+    bytes: &[u8],
+    blocks: Blocks,
+) -> Result<Vec<FollowedStructure>, String> {
+    let packed = Decoder { bytes, blocks }.bytes(StateColumn::Structures)?;
+    if packed.is_empty() {
+        return Ok(Vec::new());
+    }
+    postcard::from_bytes(&packed).map_err(|error| format!("its structures: {error}"))
 }
 
 /// The identities alone.

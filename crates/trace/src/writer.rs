@@ -11,7 +11,9 @@ use crate::block::{self, BLOCK_HEADER, FILE_MAGIC, FILE_VERSION, Kind, Label};
 use crate::events::EventBlock;
 use crate::state::encode;
 use crate::symbols::Interner;
-use crate::{Error, Event, Facts, StateHeader, StateToWrite, ThreadName, Timeline};
+use crate::{
+    Error, Event, Facts, FollowedStructure, StateHeader, StateToWrite, ThreadName, Timeline,
+};
 
 /// Events that are collected before they are written of their own accord.
 const EVENTS_PER_BLOCK: usize = 64 << 10;
@@ -131,9 +133,18 @@ impl TraceWriter {
         let (start, known) = (self.position, self.directory.len());
         let symbols = &mut self.symbols;
         let mut header = state.header(number, |name| symbols.class(name))?;
+        let classes = state.state.classes();
+        let structures: Vec<FollowedStructure> = state
+            .structures
+            .iter()
+            .map(|one| FollowedStructure {
+                class: symbols.class(&classes[one.class as usize].name),
+                ..*one
+            })
+            .collect();
         self.flush()?;
         let mut parts: Vec<(u8, u32)> = Vec::new();
-        let result = encode(state, number, &mut |label, bytes| {
+        let result = encode(state, &structures, number, &mut |label, bytes| {
             match parts.last_mut() {
                 Some((column, count)) if *column == label.column => *count += 1,
                 _ => parts.push((label.column, 1)),

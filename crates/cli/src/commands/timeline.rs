@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anthill_classify::Pattern;
 use anthill_heap::Missing;
-use anthill_session::{HeapMoment, History, LeakWindow, TypeHistory};
+use anthill_session::{HeapMoment, History, LeakWindow, StructureHistory, TypeHistory};
 use anthill_trace::{Facts, Gc, Mark, Trace, elapsed, is_trace};
 use clap::Args;
 use serde::Serialize;
@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Only types that fit; * and ? are wildcards
     #[arg(long, value_name = "GLOB")]
     pub class: Option<String>,
-    /// How many states and types; 0 for all [default: 20 and 10; all with --json and --csv]
+    /// How many states, types and data structures; 0 for all [default: 20, 10 and 5; all with --json and --csv]
     #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
     pub limit: Option<usize>,
     /// Print CSV
@@ -53,6 +53,7 @@ pub struct Arguments {
 
 const STATES: usize = 20;
 const TYPES: usize = 10;
+const STRUCTURES: usize = 5;
 /// Characters of a bar.
 const BAR: usize = 30;
 
@@ -77,8 +78,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let reason = format!("no state has objects of a class that fits `{glob}`");
         return Err(Failure::NothingFound(reason));
     }
+    let structures = history.structures(most(STRUCTURES));
     let name = arguments.source.file.display().to_string();
     let view = View {
+        structures: &structures,
         name: &name,
         history: &history,
         types: &types,
@@ -131,6 +134,7 @@ struct View<'a> {
     name: &'a str,
     history: &'a History,
     types: &'a [TypeHistory],
+    structures: &'a [StructureHistory],
     /// How many states at most.
     states: usize,
 }
@@ -142,6 +146,7 @@ struct Json<'a> {
     duration_ns: u64,
     states: &'a [HeapMoment],
     types: &'a [TypeHistory],
+    structures: &'a [StructureHistory],
     gcs: Vec<GcJson<'a>>,
     /// Bytes per second in equal stretches of time.
     allocation_rates: Vec<u64>,
@@ -261,6 +266,7 @@ impl View<'_> {
             duration_ns: history.duration(),
             states: &history.moments,
             types: self.types,
+            structures: self.structures,
             gcs: gcs.collect(),
             allocation_rates: history.allocation_rates(),
             marks: marks
@@ -324,6 +330,7 @@ impl View<'_> {
             self.omitted(out)?;
             out.blank()?;
             self.type_table().print(out)?;
+            self.structures(out)?;
         }
         self.collections(out)?;
         self.marks(out)?;
@@ -437,6 +444,35 @@ impl View<'_> {
             ]);
         }
         table
+    }
+
+    /// The structures that changed, which have no name here but their class and identity.
+    fn structures(&self, out: &mut Out) -> Result<(), Failure> {
+        if self.structures.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new([
+            ("elements", Align::Right),
+            ("last", Align::Right),
+            ("own bytes", Align::Right),
+            ("", Align::Left),
+            ("structure", Align::Left),
+        ]);
+        let shown = |elements: Option<&Option<u64>>| {
+            elements.copied().flatten().map_or("–".to_owned(), count)
+        };
+        for one in self.structures {
+            let sizes: Vec<u64> = one.bytes.iter().map(|bytes| bytes.unwrap_or(0)).collect();
+            table.row([
+                shown(one.elements.first()),
+                shown(one.elements.last()),
+                super::diff::signed(one.change(), bytes),
+                sparkline(&sizes, BAR),
+                format!("{} #{}", one.class, one.identity),
+            ]);
+        }
+        out.blank()?;
+        Ok(table.print(out)?)
     }
 
     fn collections(&self, out: &mut Out) -> Result<(), Failure> {
