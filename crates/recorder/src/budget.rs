@@ -9,9 +9,9 @@ use std::time::Duration;
 
 const FOR_STATES: f64 = 0.75;
 const FOR_SAMPLES: f64 = 0.25;
-/// What a byte of heap costs before a state has been measured: a dump writes a gigabyte in about
-/// two seconds on a slow machine, and converting it takes about as long on one core.
-const FIRST_GUESS_PER_BYTE: f64 = 3e-9;
+/// What a byte of heap costs before a state has been measured, in seconds: that of a compiler, whose
+/// heap has many small objects and as much garbage. Most programs take a third of it.
+const FIRST_GUESS_PER_BYTE: f64 = 15e-9;
 const SMALLEST_STATE: f64 = 0.02;
 /// What the first state takes at least: nothing is warm yet.
 const SMALLEST_FIRST: f64 = 0.08;
