@@ -82,6 +82,17 @@ impl Out {
         self.line(text)
     }
 
+    /// Says how many rows were left out, if some were.
+    pub fn omitted(&mut self, rows: usize) -> io::Result<()> {
+        match rows {
+            0 => Ok(()),
+            rows => self.remark(&format!(
+                "… {} more; --limit 0 shows all",
+                units::count(rows as u64)
+            )),
+        }
+    }
+
     pub fn styled(&self, style: Style, text: &str) -> String {
         if self.colors {
             format!("{style}{text}{style:#}")

@@ -170,9 +170,10 @@ impl Trace {
                 .iter()
                 .rfind(|state| state.gc.is_some_and(|of| of <= *gc))
                 .filter(|_| *gc <= self.last_gc()),
+            // A time that was read off a table has been rounded.
             Point::Time(time) => states
                 .iter()
-                .rfind(|state| state.time <= *time)
+                .rfind(|state| state.time <= *time || elapsed(state.time) == elapsed(*time))
                 .filter(|_| *time <= self.end()),
             Point::Clock { day, second } => {
                 let time = self.time_of(*day, *second);

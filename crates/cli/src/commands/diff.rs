@@ -335,13 +335,7 @@ impl<'a> Difference<'a> {
             ]);
         }
         table.print(out)?;
-        if self.omitted > 0 {
-            out.remark(&format!(
-                "… {} more; --limit 0 shows all",
-                count(self.omitted as u64)
-            ))?;
-        }
-        Ok(())
+        Ok(out.omitted(self.omitted)?)
     }
 
     fn csv(&self, out: &mut Out) -> Result<(), Failure> {

@@ -438,13 +438,7 @@ impl Growth {
                 self.least,
             ))?;
         }
-        if self.omitted > 0 {
-            out.remark(&format!(
-                "… {} more; --limit 0 shows all",
-                count(self.omitted as u64)
-            ))?;
-        }
-        Ok(())
+        Ok(out.omitted(self.omitted)?)
     }
 }
 

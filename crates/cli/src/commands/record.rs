@@ -59,7 +59,7 @@ pub struct RecordingArguments {
     #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent)]
     pub overhead: f64,
     /// Take a state whenever this time has passed, e.g. 500ms, 30s, 5m
-    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "at")]
+    #[arg(long, value_name = "TIME", value_parser = every, conflicts_with = "at")]
     pub every: Option<Duration>,
     /// Take a state after these collections: `full-gc`, or `gc:N` for every N-th
     /// [default: after any, when the overhead allows it]
@@ -113,20 +113,14 @@ impl RecordingArguments {
     }
 }
 
-/// A number with a unit, as in `30s`.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let number: f64 = text[..text.len() - unit.len()]
-        .parse()
-        .map_err(|_| "it must be a number with a unit, e.g. 500ms, 30s, 5m, 2h".to_owned())?;
-    let seconds = match unit {
-        "ms" => number / 1e3,
-        "s" => number,
-        "m" | "min" => number * 60.0,
-        "h" => number * 3600.0,
-        _ => return Err(format!("`{unit}` is no unit: use ms, s, m or h")),
-    };
-    Duration::try_from_secs_f64(seconds).map_err(|_| "it is out of range".to_owned())
+/// A time that is not zero, as in `30s`.
+fn every(text: &str) -> Result<Duration, String> {
+    match anthill_trace::duration(text) {
+        Some(0) | None => {
+            Err("it must be a time with units, e.g. 500ms, 30s, 2m30s, 2h".to_owned())
+        }
+        Some(nanoseconds) => Ok(Duration::from_nanos(nanoseconds)),
+    }
 }
 
 fn at(text: &str) -> Result<When, String> {
@@ -151,10 +145,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_units() {
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert!(duration("30").is_err() && duration("s").is_err() && duration("1y").is_err());
+    fn times_have_units_and_pass() {
+        assert_eq!(every("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(every("1.5m"), Ok(Duration::from_secs(90)));
+        assert!(every("30").is_err() && every("s").is_err() && every("1y").is_err());
+        assert!(every("0s").is_err());
     }
 
     #[test]

@@ -241,6 +241,8 @@ fn states_are_chosen_by_points_and_kept_in_the_index() {
         ("gc:25", 2),
         ("gc:10", 1),
         ("2.5s", 2),
+        // Shown as 1s.
+        ("960ms", 1),
         ("22:13:21", 1),
         ("2023-11-14T22:13:23", 3),
         ("after deploy", 2),
