@@ -7,6 +7,7 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process as std_process;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::{Jdk, process, repository, target};
@@ -20,6 +21,15 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 pub fn compile(sources: &Path, class_path: &[PathBuf]) -> PathBuf {
     try_compile(sources, class_path)
         .unwrap_or_else(|why| panic!("cannot compile {}: {why}", sources.display()))
+}
+
+/// The classes of the Java API, for a class path.
+///
+/// # Panics
+/// When they cannot be compiled.
+pub fn api() -> &'static Path {
+    static API: OnceLock<PathBuf> = OnceLock::new();
+    API.get_or_init(|| compile(&repository().join("java/anthill-api/src/main/java"), &[]))
 }
 
 /// What `./x test` keeps of the libraries that `java/NAME/pom.xml` lists; empty if it could not fetch
@@ -81,13 +91,17 @@ fn try_compile(folder: &Path, class_path: &[PathBuf]) -> Result<PathBuf, String>
     Ok(complete)
 }
 
+/// All sources below a folder.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let mut sources: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "java"))
-        .collect();
-    sources.sort();
-    Ok(sources)
+    let mut found = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            found.extend(sources(&path)?);
+        } else if path.extension().is_some_and(|e| e == "java") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 pub use agent::agent;
 pub use histogram::{Histogram, Total};
+pub use javac::api;
 pub use jdk::Jdk;
 pub use sample::{DumpOptions, Sample};
 pub use unpack::unpack;

@@ -1,0 +1,89 @@
+package dev.anthill.internal;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Regions: which are open in which thread, and which wait for a collection that shows what survived them. */
+public final class Regions {
+    /** Of this thread, the innermost first. */
+    private static final ThreadLocal<Deque<Long>> OPEN = ThreadLocal.withInitial(ArrayDeque::new);
+
+    private static final AtomicInteger COUNT = new AtomicInteger();
+    private static final List<Region> ENDED = new ArrayList<>();
+    private static volatile boolean said;
+
+    private Regions() {}
+
+    public static void start() {
+        Checks.throwWhatWaits();
+        Agent.ready();
+        stepOut();
+        Deque<Long> open = OPEN.get();
+        open.push(Agent.nextId());
+        COUNT.incrementAndGet();
+        if (!Agent.hasNatives() || !Agent.open()) {
+            cannotSee();
+        }
+        stepBack(Agent.hasNatives());
+    }
+
+    public static void end(String message) {
+        Deque<Long> open = OPEN.get();
+        if (open.isEmpty()) {
+            return;
+        }
+        stepOut();
+        Region region = new Region(open.pop(), Sites.here(), message);
+        COUNT.decrementAndGet();
+        if (Agent.hasNatives()) {
+            Agent.close();
+        }
+        synchronized (ENDED) {
+            ENDED.add(region);
+        }
+        stepBack(Agent.hasNatives() && !open.isEmpty());
+        Checks.throwWhatWaits();
+    }
+
+    private static void cannotSee() {
+        if (!said) {
+            said = true;
+            System.err.println(
+                    "anthill: allocations of this thread cannot be seen, assertAllDead checks nothing: "
+                            + "regions need the agent and a platform thread");
+        }
+    }
+
+    /** What this thread allocates from here on belongs to no region; whether it did. */
+    static boolean stepOut() {
+        boolean inRegion = COUNT.get() > 0 && !OPEN.get().isEmpty() && Agent.hasNatives();
+        if (inRegion) {
+            Agent.enter(0);
+        }
+        return inRegion;
+    }
+
+    static void stepBack(boolean intoRegion) {
+        if (intoRegion) {
+            Agent.enter(OPEN.get().peek());
+        }
+    }
+
+    /** Whatever an ended region allocated and a collection has left is an assertion now. */
+    static void findSurvivors() {
+        List<Region> ended;
+        synchronized (ENDED) {
+            ended = new ArrayList<>(ENDED);
+            ENDED.clear();
+        }
+        for (Region region : ended) {
+            Object[] survivors = Agent.survivors(region.id);
+            for (int i = 0; survivors != null && i < survivors.length; i++) {
+                Ledger.add(new Survivor(survivors[i], region));
+            }
+        }
+    }
+}
