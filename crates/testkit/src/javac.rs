@@ -1,4 +1,4 @@
-//! Java sources, compiled once by the installed JDK.
+//! Sources of programs, compiled once: Java by the installed JDK, others by compilers that run on it.
 
 use std::collections::hash_map::DefaultHasher;
 use std::env;
@@ -13,13 +13,32 @@ use std::time::Duration;
 use crate::{Jdk, process, repository, target};
 
 const TIMEOUT: Duration = Duration::from_secs(300);
+/// What the names of sources end with.
+const LANGUAGES: [&str; 3] = ["java", "kt", "scala"];
 
 /// Compiles the sources in a folder and returns the folder of the classes.
 ///
 /// # Panics
 /// When they cannot be compiled; the message has the compiler's output.
 pub fn compile(sources: &Path, class_path: &[PathBuf]) -> PathBuf {
-    try_compile(sources, class_path)
+    let level = ["-encoding", "UTF-8", "--release", "11"];
+    let strict = ["-Xlint:all", "-Xlint:-options", "-Werror"];
+    let arguments = [&level[..], &strict].concat();
+    compile_by("javac", &arguments, sources, class_path)
+}
+
+/// The same by a program of the JDK with some arguments: a compiler that takes the class path and the folder for classes
+/// like `javac`.
+///
+/// # Panics
+/// Like [`compile`].
+pub fn compile_by(
+    tool: &str,
+    arguments: &[&str],
+    sources: &Path,
+    class_path: &[PathBuf],
+) -> PathBuf {
+    try_compile(tool, arguments, sources, class_path)
         .unwrap_or_else(|why| panic!("cannot compile {}: {why}", sources.display()))
 }
 
@@ -54,10 +73,15 @@ pub fn joined(class_path: &[PathBuf]) -> OsString {
 
 /// The folder's name is a hash of the sources and what they are compiled with, and a complete folder
 /// appears in one step, so that test processes never see a half-made or stale one.
-fn try_compile(folder: &Path, class_path: &[PathBuf]) -> Result<PathBuf, String> {
+fn try_compile(
+    tool: &str,
+    arguments: &[&str],
+    folder: &Path,
+    class_path: &[PathBuf],
+) -> Result<PathBuf, String> {
     let sources = sources(folder)?;
     let mut hasher = DefaultHasher::new();
-    class_path.hash(&mut hasher);
+    (tool, arguments, class_path).hash(&mut hasher);
     for source in &sources {
         let text = fs::read(source).map_err(|e| format!("{}: {e}", source.display()))?;
         (source.file_name(), text).hash(&mut hasher);
@@ -72,15 +96,15 @@ fn try_compile(folder: &Path, class_path: &[PathBuf]) -> Result<PathBuf, String>
     let jdk = Jdk::installed().ok_or("no JDK with javac")?;
     let partial = complete.with_extension(format!("{}.partial", std_process::id()));
     fs::create_dir_all(&partial).map_err(|e| format!("{}: {e}", partial.display()))?;
-    let mut javac = jdk.command("javac");
-    javac
-        .args(["-encoding", "UTF-8", "--release", "11"])
-        .args(["-Xlint:all", "-Xlint:-options", "-Werror", "-cp"])
+    let mut compiler = jdk.command(tool);
+    compiler
+        .args(arguments)
+        .arg("-classpath")
         .arg(joined(class_path))
         .arg("-d")
         .arg(&partial)
         .args(&sources);
-    process::run_successfully(&mut javac, TIMEOUT)?;
+    process::run_successfully(&mut compiler, TIMEOUT)?;
     if let Err(e) = fs::rename(&partial, &complete) {
         // Another process may have been first.
         let _ = fs::remove_dir_all(&partial);
@@ -98,7 +122,10 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
     for path in entries.flatten().map(|entry| entry.path()) {
         if path.is_dir() {
             found.extend(sources(&path)?);
-        } else if path.extension().is_some_and(|e| e == "java") {
+        } else if path
+            .extension()
+            .is_some_and(|e| LANGUAGES.iter().any(|one| e == *one))
+        {
             found.push(path);
         }
     }

@@ -5,10 +5,12 @@
 //! crates: what it returns is the outside truth they are compared with.
 
 mod agent;
+mod asserted;
 mod collections;
 pub mod histogram;
 mod javac;
 mod jdk;
+mod maven;
 mod process;
 mod sample;
 mod tomcat;
@@ -21,6 +23,7 @@ pub use agent::agent;
 pub use histogram::{Histogram, Total};
 pub use javac::api;
 pub use jdk::Jdk;
+pub use maven::Maven;
 pub use sample::{DumpOptions, Sample};
 pub use unpack::unpack;
 

@@ -75,11 +75,28 @@ public final class Checks {
         return violations(checked(NOBODY), true);
     }
 
-    /** The same without any reaction: whoever asks does what is to be done. With {@code forgive}, variables of the method that called do not
-     * keep objects alive: a test names what it asserts dead. */
-    public static List<Violation> find(boolean forgive) {
-        long thread = forgive ? Thread.currentThread().getId() : NOBODY;
-        return violations(checked(thread), false);
+    /** The same without any reaction: a test does what is to be done. With {@code forgive}, variables of the method that called do not keep
+     * objects alive: it names what it asserts dead.
+     *
+     * @throws IllegalStateException if nobody can be asked: what the JVM alone can tell is not enough for a test */
+    static List<Violation> found(boolean forgive) {
+        boolean inRegion = Regions.stepOut();
+        try {
+            Request asked = ask(forgive ? Thread.currentThread().getId() : NOBODY);
+            if (asked == null || asked.found == null) {
+                String why = asked == null ? Agent.reason() : asked.failure;
+                throw new IllegalStateException("the heap could not be checked: " + why);
+            }
+            return violations(asked.found, false);
+        } finally {
+            Regions.stepBack(inRegion);
+        }
+    }
+
+    /** Whether a collection takes away what the assertion is about. */
+    static boolean isCollected(Asserted asserted) {
+        Agent.collect();
+        return Ledger.isCleared(asserted);
     }
 
     private static List<Found> checked(long forgiven) {
@@ -153,7 +170,7 @@ public final class Checks {
             request.done();
         } else if (found != null) {
             for (Found one : found) {
-                if (one.isNew) {
+                if (one.isNew && !Scope.isAwaited(one.violation)) {
                     react(one.violation, true);
                 }
             }

@@ -82,6 +82,7 @@ public final class Ledger {
                 Instances old = limits[place];
                 boolean kept = old != null && !isCleared(old);
                 if (kept && old.max == max && Objects.equals(old.message, message)) {
+                    Scope.add(old);
                     return old;
                 }
                 if (kept) {
@@ -95,6 +96,16 @@ public final class Ledger {
         }
     }
 
+    /** A limit that is checked once, whatever limits there are. */
+    static Asserted instancesNow(Class<?> type, int max, boolean subclasses, String message) {
+        boolean inRegion = begin();
+        try {
+            return keep(new Instances(type, max, subclasses, Sites.here(), message));
+        } finally {
+            Regions.stepBack(inRegion);
+        }
+    }
+
     /** What an assertion begins with; whether this thread is in a region, which it has left until the assertion is made. */
     private static boolean begin() {
         Checks.throwWhatWaits();
@@ -103,6 +114,7 @@ public final class Ledger {
     }
 
     private static Asserted keep(Asserted asserted) {
+        Scope.add(asserted);
         boolean swept = stripe().add(asserted);
         if (swept && Agent.isAlone()) {
             Checks.aloneAfterCollection();

@@ -31,12 +31,17 @@ public final class Regions {
     }
 
     public static void end(String message) {
+        end(message, new Class<?>[0]);
+    }
+
+    /** Ends a region of which only these types matter, or all if there are none; null if there is no region. */
+    static Region end(String message, Class<?>[] types) {
         Deque<Long> open = OPEN.get();
         if (open.isEmpty()) {
-            return;
+            return null;
         }
         stepOut();
-        Region region = new Region(open.pop(), Sites.here(), message);
+        Region region = new Region(open.pop(), Sites.here(), message, types);
         COUNT.decrementAndGet();
         if (Agent.hasNatives()) {
             Agent.close();
@@ -44,8 +49,10 @@ public final class Regions {
         synchronized (ENDED) {
             ENDED.add(region);
         }
+        Scope.add(region);
         stepBack(Agent.hasNatives() && !open.isEmpty());
         Checks.throwWhatWaits();
+        return region;
     }
 
     private static void cannotSee() {
@@ -82,7 +89,9 @@ public final class Regions {
         for (Region region : ended) {
             Object[] survivors = Agent.survivors(region.id);
             for (int i = 0; survivors != null && i < survivors.length; i++) {
-                Ledger.add(new Survivor(survivors[i], region));
+                if (region.concerns(survivors[i])) {
+                    Ledger.add(region.survivor(survivors[i]));
+                }
             }
         }
     }

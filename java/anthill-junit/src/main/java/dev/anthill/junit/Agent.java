@@ -1,0 +1,49 @@
+package dev.anthill.junit;
+
+import dev.anthill.GcAssertions;
+import java.util.List;
+
+/** Anthill's agent in this JVM: there already, or loaded when the first test needs it. */
+final class Agent {
+    private static Agent loaded;
+    private static Unavailable refused;
+
+    private final Program program;
+
+    private Agent(Program program) {
+        this.program = program;
+    }
+
+    /** The same for all tests of a JVM, also if it cannot be loaded: trying again would take as long. */
+    static synchronized Agent load() {
+        if (refused != null) {
+            throw refused;
+        }
+        if (loaded == null) {
+            try {
+                loaded = new Agent(new Program(Installation.find().program()));
+                loaded.attach();
+            } catch (Unavailable e) {
+                refused = e;
+                throw e;
+            }
+        }
+        return loaded;
+    }
+
+    Program program() {
+        return program;
+    }
+
+    /** A JVM may not attach to itself; the program may. */
+    private void attach() {
+        if (GcAssertions.isActive()) {
+            return;
+        }
+        program.run(List.of("attach", Long.toString(ProcessHandle.current().pid()), "--assertions"));
+        if (!GcAssertions.isActive()) {
+            throw new Unavailable("the agent was loaded into this JVM, but does not answer; is there another version of"
+                    + " anthill-api on the class path?");
+        }
+    }
+}

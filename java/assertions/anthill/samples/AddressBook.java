@@ -1,0 +1,123 @@
+package anthill.samples;
+
+import dev.anthill.GcAssertions;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+
+/**
+ * A database in memory of the shape of SPEC's {@code _209_db}, which Aftandilian and Guyer (2009), section 3.1, measure: 15,000
+ * entries in one table that are added, deleted, found and sorted. Every entry is asserted to be owned by its table, and what is
+ * taken out to be dead: over a whole run 15,553 owner pairs and 695 dead objects, as theirs.
+ *
+ * <p>Arguments: rounds, and {@code none} (no assertion is made) or {@code asserted}. Prints how long its work took and a number
+ * that depends on all of it.
+ */
+final class AddressBook {
+    private static final int ENTRIES = 15_000;
+    private static final int REPLACED = 553;
+    private static final int DROPPED_INDEXES = 695 - REPLACED;
+    private static final int FIELDS = 7;
+    private static final int FINDS = 40;
+
+    private final boolean asserted;
+    private final Random random = new Random(209);
+    private final List<Entry> table = new ArrayList<>();
+    private Entry[] index = {};
+    private long nextNumber;
+
+    private AddressBook(boolean asserted) {
+        this.asserted = asserted;
+    }
+
+    static final class Entry {
+        final String[] fields = new String[FIELDS];
+
+        Entry(long number, Random random) {
+            for (int field = 0; field < FIELDS; field++) {
+                fields[field] = "field " + field + " of " + number + ", " + random.nextInt(1_000_000);
+            }
+        }
+    }
+
+    public static void main(String[] args) {
+        int rounds = Integer.parseInt(args[0]);
+        AddressBook book = new AddressBook(args[1].equals("asserted"));
+        long start = System.nanoTime();
+        book.fill();
+        long result = 0;
+        for (int round = 0; round < rounds; round++) {
+            result = result * 31 + book.work(round, rounds);
+        }
+        double seconds = (System.nanoTime() - start) / 1e9;
+        System.out.printf(Locale.ROOT, "DONE AddressBook wall=%.3f result=%d%n", seconds, result);
+    }
+
+    private void fill() {
+        while (table.size() < ENTRIES) {
+            table.add(entry());
+        }
+    }
+
+    private Entry entry() {
+        Entry entry = new Entry(nextNumber++, random);
+        if (asserted) {
+            GcAssertions.assertOwnedBy(table, entry, "entries live in the table");
+        }
+        return entry;
+    }
+
+    /** Each round does the same work and its share of the replacements. */
+    private long work(int round, int rounds) {
+        for (int i = share(REPLACED, round, rounds); i > 0; i--) {
+            replace(random.nextInt(table.size()));
+        }
+        for (int i = share(DROPPED_INDEXES, round, rounds); i > 0; i--) {
+            dropIndex();
+        }
+        sort(round % FIELDS);
+        long found = 0;
+        for (int i = 0; i < FINDS; i++) {
+            found += find(round % FIELDS, Integer.toString(random.nextInt(100_000)));
+        }
+        return found;
+    }
+
+    private static int share(int all, int round, int rounds) {
+        return (int) ((long) all * (round + 1) / rounds - (long) all * round / rounds);
+    }
+
+    private void replace(int place) {
+        Entry removed = table.set(place, entry());
+        // The index has it, too, until the next sorting.
+        index = new Entry[0];
+        if (asserted) {
+            GcAssertions.assertDead(removed, "a deleted entry is gone");
+        }
+    }
+
+    private void dropIndex() {
+        Entry[] dropped = index;
+        index = new Entry[0];
+        if (asserted) {
+            GcAssertions.assertDead(dropped, "an index that was dropped is gone");
+        }
+    }
+
+    private void sort(int field) {
+        index = table.toArray(new Entry[0]);
+        java.util.Arrays.sort(index, Comparator.comparing((Entry entry) -> entry.fields[field]));
+    }
+
+    private long find(int field, String text) {
+        long found = 0;
+        for (Entry entry : index) {
+            if (entry.fields[field].toLowerCase(Locale.ROOT).endsWith(text)) {
+                found++;
+            }
+        }
+        return found;
+    }
+}
