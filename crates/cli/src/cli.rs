@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     attach, classifiers, classify, completions, control, demo, diff, dominators, groups, growth,
-    histogram, inspect, man, object, objects, owners, paths, record, report, strings, structures,
-    summary, threads, timeline, waste,
+    histogram, inspect, man, object, objects, open, owners, paths, record, report, strings,
+    structures, summary, threads, timeline, waste,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -33,6 +33,7 @@ pub enum Command {
     Diff(diff::Arguments),
     Growth(growth::Arguments),
     Timeline(timeline::Arguments),
+    Open(open::Arguments),
     Record(record::Arguments),
     Attach(attach::Arguments),
     Detach(control::Detach),
@@ -79,6 +80,7 @@ impl Command {
             Command::Diff(arguments) => diff::run(arguments),
             Command::Growth(arguments) => growth::show(arguments),
             Command::Timeline(arguments) => timeline::run(arguments),
+            Command::Open(arguments) => open::run(arguments),
             Command::Record(arguments) => record::run(arguments),
             Command::Attach(arguments) => attach::run(arguments),
             Command::Detach(arguments) => control::detach(arguments),
@@ -114,8 +116,28 @@ impl DumpCommand {
         }
     }
 
+    pub fn source_mut(&mut self) -> &mut SourceArguments {
+        match self {
+            DumpCommand::Summary(arguments) => &mut arguments.source,
+            DumpCommand::Report(arguments) => &mut arguments.source,
+            DumpCommand::Histogram(arguments) => &mut arguments.source,
+            DumpCommand::Classify(arguments) => &mut arguments.source,
+            DumpCommand::Groups(arguments) => &mut arguments.source,
+            DumpCommand::Inspect(arguments) => &mut arguments.source,
+            DumpCommand::Owners(arguments) => &mut arguments.source,
+            DumpCommand::Dominators(arguments) => &mut arguments.source,
+            DumpCommand::Paths(arguments) => &mut arguments.source,
+            DumpCommand::Object(arguments) => &mut arguments.source,
+            DumpCommand::Objects(arguments) => &mut arguments.source,
+            DumpCommand::Strings(arguments) => &mut arguments.source,
+            DumpCommand::Structures(arguments) => &mut arguments.source,
+            DumpCommand::Threads(arguments) => &mut arguments.source,
+            DumpCommand::Waste(arguments) => &mut arguments.source,
+        }
+    }
+
     /// Finds mistakes in the question before a large dump is opened.
-    fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), Failure> {
         match self {
             DumpCommand::Classify(arguments) => arguments.check(),
             DumpCommand::Groups(arguments) => arguments.check(),

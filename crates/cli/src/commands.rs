@@ -16,6 +16,7 @@ pub mod inspect;
 pub mod man;
 pub mod object;
 pub mod objects;
+pub mod open;
 pub mod owners;
 pub mod paths;
 pub mod record;

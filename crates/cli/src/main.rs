@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod definitions;
+mod desk;
 mod failure;
 mod names;
 mod output;
@@ -11,6 +12,7 @@ mod report;
 mod source;
 mod structures;
 mod tree_view;
+mod web;
 
 use std::process::ExitCode;
 

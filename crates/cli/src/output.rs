@@ -9,7 +9,6 @@ pub mod table;
 pub mod tree;
 pub mod units;
 
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anstyle::Style;
@@ -40,9 +39,9 @@ impl Out {
         }
     }
 
-    pub fn to(file: File) -> Self {
+    pub fn to(writer: impl Write + 'static) -> Self {
         Out {
-            writer: Box::new(BufWriter::new(file)),
+            writer: Box::new(BufWriter::new(writer)),
             width: None,
             colors: false,
         }

@@ -3,20 +3,23 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anthill_classify::Pattern;
+use anthill_classify::{Pattern, Tree};
 use anthill_graph::Convention;
 use anthill_heap::{BitSet, ObjectId};
 use anthill_session::{IndexFolder, Options, Session};
 use anthill_trace::Point;
 use clap::{Args, ValueEnum};
 
+use crate::desk::Desk;
 use crate::failure::{Failure, say};
 use crate::names::{address, object_at};
 use crate::output::units::count;
 use crate::output::{Out, shell};
 use crate::progress::Bar;
 use crate::structures;
+use crate::web::{Trees, lock};
 
 #[derive(Args)]
 pub struct SourceArguments {
@@ -57,6 +60,9 @@ pub struct SourceArguments {
     /// Show no progress bar
     #[arg(long, help_heading = HEADING)]
     pub no_progress: bool,
+    /// Where the file is opened and the answer goes.
+    #[arg(skip)]
+    pub desk: Desk,
 }
 
 /// A part of something, in percent.
@@ -150,25 +156,48 @@ impl SourceArguments {
                 "Name the heap dump in it.",
             ));
         }
+        if let Desk::Web(request) = &self.desk {
+            let heap = request.open(file, options)?;
+            return Ok(Source {
+                session: heap.session.clone(),
+                trees: Some(heap.trees.clone()),
+                name,
+                bar: Bar::new(false),
+                desk: self.desk.clone(),
+            });
+        }
         let definitions = structures::definitions(&self.structures)?;
         let bar = Bar::new(!self.no_progress);
         let session = Session::open(file, options, Box::new(bar.clone()))?;
         let session = session.with_definitions(definitions);
         bar.clear();
-        let source = Source { session, name, bar };
-        for note in source.session.notes() {
+        for note in session.notes() {
             say(note);
         }
-        Ok(source)
+        Ok(Source {
+            session: Arc::new(session),
+            trees: None,
+            name,
+            bar,
+            desk: Desk::Terminal,
+        })
+    }
+
+    /// Where the answer goes if it is not about one heap.
+    pub fn out(&self) -> Out {
+        self.desk.out()
     }
 }
 
 /// An open dump.
 pub struct Source {
-    pub session: Session,
+    pub session: Arc<Session>,
     /// How results name the file.
     pub name: String,
     bar: Bar,
+    desk: Desk,
+    /// Classification trees that are kept for further questions.
+    trees: Option<Arc<Trees>>,
 }
 
 impl Source {
@@ -218,10 +247,27 @@ impl Source {
         object_at(&self.session, text)
     }
 
-    /// Standard output, for when the work is done.
+    /// A classification tree: one that was kept under this key, or a new one.
+    pub fn tree(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<Tree, Failure>,
+    ) -> Result<Arc<Tree>, Failure> {
+        let kept = self.trees.as_deref().map(lock);
+        if let Some(tree) = kept.and_then(|mut kept| kept.get(&key.to_owned())) {
+            return Ok(tree);
+        }
+        let tree = Arc::new(make()?);
+        if let Some(trees) = &self.trees {
+            lock(trees).put(key.to_owned(), tree.clone());
+        }
+        Ok(tree)
+    }
+
+    /// Where the answer goes, for when the work is done.
     pub fn out(&self) -> Out {
         self.bar.clear();
-        Out::stdout()
+        self.desk.out()
     }
 
     /// A file instead, for when the work is done.

@@ -26,6 +26,7 @@ pub struct Node<'a> {
     closures: Option<Closures>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Node<'a>>,
+    /// Nodes below it that are not shown.
     #[serde(skip_serializing_if = "is_zero")]
     omitted: usize,
 }
@@ -72,6 +73,12 @@ pub struct TreeArguments {
     /// What comes first below each node
     #[arg(long, value_enum, default_value_t = Sort::Retained)]
     pub sort: Sort,
+    /// Leave out so many of the first nodes below the top, to go on where --limit ended
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub offset: usize,
+    /// Below the top, only nodes whose key contains this text, in any case
+    #[arg(long, value_name = "TEXT")]
+    pub search: Option<String>,
 }
 
 /// Nodes below each node, and the least share of one, unless the user wants others.
@@ -117,18 +124,32 @@ impl TreeArguments {
             least: self.least.unwrap_or(least),
             depth: or_all(self.depth),
             sort: self.sort,
+            offset: self.offset,
+            search: self.search.as_ref().map(|text| text.to_lowercase()),
         }
     }
 }
 
 /// What of a tree is shown.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Shown {
     limit: usize,
     /// In percent.
     least: f64,
     depth: usize,
     sort: Sort,
+    /// Of the nodes below the top.
+    offset: usize,
+    /// In lower case.
+    search: Option<String>,
+}
+
+impl Shown {
+    /// Whether a node below the top is looked for.
+    fn is_wanted(&self, key: &str) -> bool {
+        let search = self.search.as_ref();
+        search.is_none_or(|text| key.to_lowercase().contains(text))
+    }
 }
 
 /// A tree with what is to be shown of it.
@@ -148,6 +169,9 @@ impl<'a> TreeView<'a> {
     fn children(&self, id: TreeNodeId, depth: usize) -> (Vec<TreeNodeId>, usize) {
         let mut shown: Vec<TreeNodeId> = self.tree.node(id).children.clone();
         shown.retain(|&child| self.tree.node(child).objects > 0);
+        if depth == 0 {
+            shown.retain(|&child| self.shown.is_wanted(&self.tree.node(child).key));
+        }
         let all = shown.len();
         if depth >= self.shown.depth {
             return (Vec::new(), all);
@@ -162,6 +186,8 @@ impl<'a> TreeView<'a> {
         if self.shown.sort == Sort::Name {
             shown.sort_by_key(|&child| &self.tree.node(child).key);
         }
+        let before = if depth == 0 { self.shown.offset } else { 0 };
+        shown.drain(..before.min(shown.len()));
         shown.truncate(self.shown.limit);
         let omitted = all - shown.len();
         (shown, omitted)

@@ -7,8 +7,8 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::definitions::DefinitionArguments;
+use crate::desk::Desk;
 use crate::failure::Failure;
-use crate::output::Out;
 use crate::output::table::{Align, Table};
 
 /// List the classifiers, filters and transformers that `anthill classify` knows
@@ -28,6 +28,9 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Where the answer goes.
+    #[arg(skip)]
+    pub desk: Desk,
 }
 
 #[derive(Serialize)]
@@ -111,7 +114,7 @@ fn print<T: Serialize>(
     titles: [&'static str; 4],
     cells: impl Fn(T) -> [String; 4],
 ) -> Result<(), Failure> {
-    let mut out = Out::stdout();
+    let mut out = arguments.desk.out();
     if arguments.json {
         serde_json::to_writer_pretty(&mut out, &rows)?;
         out.blank()?;

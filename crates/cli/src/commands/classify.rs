@@ -111,6 +111,52 @@ impl Arguments {
         words.any(|word| names.contains(&word))
     }
 
+    /// What the tree is made from.
+    fn key(&self) -> String {
+        let Arguments {
+            by,
+            condition,
+            class,
+            unreachable,
+            group,
+            split,
+            ..
+        } = self;
+        format!("{by:?} {condition:?} {class:?} {unreachable} {group:?} {split:?}")
+    }
+
+    fn objects(&self, source: &Source, definitions: &Definitions) -> Result<BitSet, Failure> {
+        match &self.group {
+            Some(group) => Ok(source.session.group(group, definitions)?),
+            None => source.objects_of(self.class.as_deref(), self.unreachable),
+        }
+    }
+
+    fn tree(
+        &self,
+        session: &Session,
+        group: &BitSet,
+        steps: &[Step],
+        definitions: &Definitions,
+    ) -> Result<Tree, Failure> {
+        let mut tree = session.classify(group, steps)?;
+        if tree.node(OVERALL).objects == 0 {
+            return Err(Failure::NothingFound(self.nothing()));
+        }
+        for split in &self.split {
+            let steps = split.steps(definitions)?;
+            let node = find(&tree, &split.node)?;
+            if !tree.can_be_split(node) {
+                return Err(Failure::unusable(
+                    format!("--split: `{}` is split already", split.node),
+                    "Name a node with nothing below it, or put the steps into --by.",
+                ));
+            }
+            session.split(&mut tree, node, &steps)?;
+        }
+        Ok(tree)
+    }
+
     fn nothing(&self) -> String {
         let nothing = match (&self.condition, &self.group) {
             (Some(condition), _) => format!("no object fulfils `{condition}`"),
@@ -146,25 +192,10 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     let definitions = arguments.definitions.read()?;
     let steps = arguments.steps(&definitions)?;
     let session = &source.session;
-    let group = match &arguments.group {
-        Some(group) => session.group(group, &definitions)?,
-        None => source.objects_of(arguments.class.as_deref(), arguments.unreachable)?,
-    };
-    let mut tree = session.classify(&group, &steps)?;
-    if tree.node(OVERALL).objects == 0 {
-        return Err(Failure::NothingFound(arguments.nothing()));
-    }
-    for split in &arguments.split {
-        let steps = split.steps(&definitions)?;
-        let node = find(&tree, &split.node)?;
-        if !tree.can_be_split(node) {
-            return Err(Failure::unusable(
-                format!("--split: `{}` is split already", split.node),
-                "Name a node with nothing below it, or put the steps into --by.",
-            ));
-        }
-        session.split(&mut tree, node, &steps)?;
-    }
+    let tree = source.tree(&arguments.key(), || {
+        let group = arguments.objects(source, &definitions)?;
+        arguments.tree(session, &group, &steps, &definitions)
+    })?;
     let top = find(&tree, arguments.node.as_deref().unwrap_or_default())?;
     if let Some(name) = &arguments.save {
         let objects = tree.objects(session.state(), top);
@@ -182,9 +213,13 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
             .shown
             .shown(arguments.source.json || arguments.csv),
     };
-    let known = arguments
-        .asks_for_allocation()
-        .then(|| AllocationKnown::new(session, &group));
+    let known = match arguments.asks_for_allocation() {
+        true => {
+            let group = arguments.objects(source, &definitions)?;
+            Some(AllocationKnown::new(session, &group))
+        }
+        false => None,
+    };
     let mut out = source.out();
     if arguments.source.json {
         let result = Classification {

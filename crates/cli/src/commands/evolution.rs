@@ -32,7 +32,7 @@ pub fn show(arguments: &Arguments) -> Result<(), Failure> {
     let after = arguments.source.open_at(&arguments.source.file, Some(to))?;
     let pattern = arguments.class.as_deref().map(Pattern::class);
     let wanted = |name: &str| pattern.as_ref().is_none_or(|pattern| pattern.matches(name));
-    let sessions = [&before.session, &after.session];
+    let sessions = [&*before.session, &*after.session];
     let evolution = evolution(sessions, &steps, wanted, arguments.unreachable)?;
     if evolution.objects == [0, 0] {
         return Err(Failure::NothingFound(

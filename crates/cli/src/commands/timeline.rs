@@ -87,7 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         types: &types,
         states: most(STATES),
     };
-    let mut out = Out::stdout();
+    let mut out = arguments.source.out();
     if arguments.source.json {
         let missing = history.trace.as_ref().map_or(&[][..], Trace::damage);
         return json::print_bare(&mut out, &name, "timeline", missing, view.json());

@@ -10,6 +10,7 @@ mod help;
 mod input;
 mod merged_paths;
 mod multi_cache;
+mod open;
 mod program;
 mod record;
 mod recording;

@@ -1,0 +1,9 @@
+//! The web view's side of the commands: files that stay open, and commands as questions about them.
+
+mod description;
+mod office;
+mod question;
+mod recent;
+mod reporter;
+
+pub use office::{Office, Request, Trees, lock};

@@ -1,0 +1,51 @@
+//! The things that were used last; the others are forgotten.
+
+/// Few things, so they are looked through.
+pub struct Recent<K, V> {
+    most: usize,
+    /// The last used one is last.
+    things: Vec<(K, V)>,
+}
+
+impl<K: PartialEq, V: Clone> Recent<K, V> {
+    pub fn new(most: usize) -> Self {
+        Recent {
+            most,
+            things: Vec::new(),
+        }
+    }
+
+    pub fn get(&mut self, key: &K) -> Option<V> {
+        let place = self.things.iter().position(|thing| thing.0 == *key)?;
+        let thing = self.things.remove(place);
+        let value = thing.1.clone();
+        self.things.push(thing);
+        Some(value)
+    }
+
+    pub fn put(&mut self, key: K, value: V) {
+        self.things.retain(|thing| thing.0 != key);
+        if self.things.len() >= self.most {
+            self.things.remove(0);
+        }
+        self.things.push((key, value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_used_last_stays() {
+        let mut recent = Recent::new(2);
+        recent.put("a", 1);
+        recent.put("b", 2);
+        assert_eq!(recent.get(&"a"), Some(1));
+        recent.put("c", 3);
+        assert_eq!(recent.get(&"b"), None);
+        assert_eq!(recent.get(&"a"), Some(1));
+        recent.put("c", 4);
+        assert_eq!((recent.get(&"c"), recent.get(&"a")), (Some(4), Some(1)));
+    }
+}

@@ -1,0 +1,107 @@
+//! The progress of work on one open heap, put up for the pages. Several requests may wait for the
+//! same heap; the work is cancelled when none of them does any more.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anthill_heap::Progress;
+use anthill_server::{Board, Event, Job};
+
+/// Pages are told no more often.
+const PAUSE: Duration = Duration::from_millis(100);
+
+pub struct Reporter {
+    source: usize,
+    board: Board,
+    now: Mutex<Now>,
+}
+
+struct Now {
+    jobs: Vec<Arc<Job>>,
+    phase: String,
+    total: u64,
+    done: u64,
+    told: Instant,
+}
+
+impl Reporter {
+    pub fn new(source: usize, board: Board) -> Arc<Self> {
+        Arc::new(Reporter {
+            source,
+            board,
+            now: Mutex::new(Now {
+                jobs: Vec::new(),
+                phase: String::new(),
+                total: 0,
+                done: 0,
+                told: Instant::now(),
+            }),
+        })
+    }
+
+    /// What is done from now on is for this job, too, until the result is dropped.
+    pub fn work_for(self: &Arc<Self>, job: &Arc<Job>) -> Working {
+        self.now().jobs.push(job.clone());
+        Working {
+            reporter: self.clone(),
+            job: job.clone(),
+        }
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        // A panic elsewhere leaves the figures whole.
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, now: &mut Now) {
+        now.told = Instant::now();
+        let share = (now.total > 0).then(|| (now.done as f64 / now.total as f64).min(1.0));
+        self.board.put(Event::Progress {
+            source: self.source,
+            jobs: now.jobs.iter().map(|job| job.name.clone()).collect(),
+            phase: now.phase.clone(),
+            share,
+        });
+    }
+}
+
+/// What a session reports to.
+pub struct Reporting(pub Arc<Reporter>);
+
+impl Progress for Reporting {
+    fn stage(&self, name: &str, total: u64) {
+        let mut now = self.0.now();
+        name.clone_into(&mut now.phase);
+        now.total = total;
+        now.done = 0;
+        self.0.tell(&mut now);
+    }
+
+    fn advance(&self, done: u64) {
+        let mut now = self.0.now();
+        now.done += done;
+        if now.told.elapsed() >= PAUSE {
+            self.0.tell(&mut now);
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        let now = self.0.now();
+        !now.jobs.is_empty() && now.jobs.iter().all(|job| job.is_cancelled())
+    }
+}
+
+/// A job that a heap is worked on for.
+pub struct Working {
+    reporter: Arc<Reporter>,
+    job: Arc<Job>,
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let mut now = self.reporter.now();
+        if let Some(place) = now.jobs.iter().position(|job| Arc::ptr_eq(job, &self.job)) {
+            now.jobs.remove(place);
+        }
+    }
+}

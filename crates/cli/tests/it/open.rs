@@ -1,0 +1,376 @@
+//! The web view's server: answers are those of the commands, and only who has the token gets them.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::program::{self, command, json, print};
+
+/// A server that ends with the test.
+struct Server {
+    child: Child,
+    /// Host and port.
+    host: String,
+    token: String,
+}
+
+struct Response {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Response {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+}
+
+impl Server {
+    fn start(files: &[&str]) -> Self {
+        let arguments = [&["open", "--no-browser"], files].concat();
+        let mut child = command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://").unwrap();
+        let (host, token) = address.split_once("/#token=").unwrap();
+        Server {
+            child,
+            host: host.to_owned(),
+            token: token.to_owned(),
+        }
+    }
+
+    fn get(&self, path: &str) -> Response {
+        let token = format!("Authorization: Bearer {}", self.token);
+        self.request("GET", path, &[&format!("Host: {}", self.host), &token])
+    }
+
+    fn request(&self, method: &str, path: &str, headers: &[&str]) -> Response {
+        let mut stream = self.send(method, path, headers);
+        let mut text = Vec::new();
+        stream.read_to_end(&mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let chunked = head.to_lowercase().contains("transfer-encoding: chunked");
+        Response {
+            status,
+            head: head.to_lowercase(),
+            body: if chunked {
+                dechunk(body)
+            } else {
+                body.to_owned()
+            },
+        }
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &[&str]) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(300)))
+            .unwrap();
+        let headers = headers.join("\r\n");
+        let request = format!("{method} {path} HTTP/1.1\r\n{headers}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    }
+
+    /// The sources once they are all read.
+    fn sources(&self) -> Vec<Value> {
+        let patience = Instant::now() + Duration::from_secs(300);
+        loop {
+            let sources = self.get("/api/v1/sources").json();
+            let sources = sources["sources"].as_array().unwrap().clone();
+            let done = |source: &Value| {
+                !["waiting", "reading"].contains(&source["status"].as_str().unwrap())
+            };
+            if sources.iter().all(done) {
+                return sources;
+            }
+            assert!(Instant::now() < patience, "{sources:?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+fn dechunk(mut body: &str) -> String {
+    let mut whole = String::new();
+    while let Some((length, rest)) = body.split_once("\r\n") {
+        let length = usize::from_str_radix(length, 16).unwrap();
+        if length == 0 {
+            break;
+        }
+        whole.push_str(&rest[..length]);
+        body = &rest[length + 2..];
+    }
+    whole
+}
+
+/// The sample that the program has with it, under a name of its own for each test.
+fn sample(name: &str) -> String {
+    let file = program::scratch(name).to_str().unwrap().to_owned();
+    print(&["demo", "--save", &file]);
+    file
+}
+
+#[test]
+fn answers_are_those_of_the_commands() {
+    let dump = sample("open-answers.hprof");
+    // So that both find an index.
+    json(&["summary", &dump]);
+    let server = Server::start(&[&dump]);
+    let sources = server.sources();
+    assert_eq!(
+        (&sources[0]["status"], &sources[0]["kind"]),
+        (&"ready".into(), &"dump".into())
+    );
+    let questions: &[(&str, &[&str])] = &[
+        ("summary", &["summary"]),
+        (
+            "histogram?by=package&sort=shallow&limit=5",
+            &["histogram", "--by=package", "--sort=shallow", "--limit=5"],
+        ),
+        (
+            "classify?by=package,type&least=1",
+            &["classify", "--by=package,type", "--least=1"],
+        ),
+        (
+            "inspect?group=IdCache.idCache%20%7C%20NameCache.nameCache",
+            &["inspect", "IdCache.idCache | NameCache.nameCache"],
+        ),
+        ("report", &["report"]),
+        ("waste", &["waste"]),
+        ("threads", &["threads"]),
+        ("structures", &["structures"]),
+        ("dominators?depth=2", &["dominators", "--depth=2"]),
+    ];
+    for (question, arguments) in questions {
+        let response = server.get(&format!("/api/v1/sources/0/{question}"));
+        assert_eq!(response.status, 200, "{question}: {}", response.body);
+        let arguments = [&arguments[..1], &[dump.as_str()], &arguments[1..]].concat();
+        assert_eq!(response.json(), json(&arguments), "{question}");
+    }
+}
+
+#[test]
+fn a_tree_is_shown_piece_by_piece() {
+    let dump = sample("open-pieces.hprof");
+    let server = Server::start(&[&dump]);
+    let whole = json(&["classify", &dump, "--by=package,type"]);
+    let whole = whole["tree"]["children"].as_array().unwrap();
+    let mut keys = Vec::new();
+    for offset in (0..whole.len()).step_by(2) {
+        let query = format!("by=package,type&depth=1&limit=2&offset={offset}");
+        let tree = server
+            .get(&format!("/api/v1/sources/0/classify?{query}"))
+            .json();
+        let children = tree["tree"]["children"].as_array().unwrap().clone();
+        assert_eq!(
+            tree["tree"]["omitted"].as_u64().unwrap_or(0) as usize,
+            whole.len() - children.len()
+        );
+        keys.extend(children);
+    }
+    assert_eq!(keys.len(), whole.len());
+    for (piece, node) in keys.iter().zip(whole) {
+        assert_eq!(
+            (&piece["key"], &piece["retained"]),
+            (&node["key"], &node["retained"])
+        );
+        let below = node["children"].as_array().map_or(0, Vec::len);
+        assert_eq!(piece["omitted"].as_u64().unwrap_or(0) as usize, below);
+    }
+    let found = server
+        .get("/api/v1/sources/0/classify?by=type&depth=1&search=CACHE")
+        .json();
+    let found = found["tree"]["children"].as_array().unwrap();
+    let with = |node: &Value| {
+        node["key"]
+            .as_str()
+            .unwrap()
+            .to_lowercase()
+            .contains("cache")
+    };
+    assert!(!found.is_empty() && found.iter().all(with), "{found:?}");
+}
+
+#[test]
+fn only_who_has_the_token_gets_answers() {
+    let dump = sample("open-token.hprof");
+    let server = Server::start(&[&dump]);
+    let host = format!("Host: {}", server.host);
+    let token = format!("Authorization: Bearer {}", server.token);
+    let port = server.host.split(':').nth(1).unwrap();
+    let sources = "/api/v1/sources";
+    let status = |headers: &[&str]| server.request("GET", sources, headers).status;
+    assert_eq!(status(&[&host, &token]), 200);
+    assert_eq!(status(&[&format!("Host: localhost:{port}"), &token]), 200);
+    assert_eq!(status(&[&host]), 401);
+    assert_eq!(status(&[&host, "Authorization: Bearer 0123"]), 401);
+    assert_eq!(status(&["Host: attacker.example", &token]), 421);
+    assert_eq!(
+        status(&[&host, &token, "Origin: http://attacker.example"]),
+        403
+    );
+    assert_eq!(
+        status(&[&host, &token, &format!("Origin: http://{}", server.host)]),
+        200
+    );
+    let page = server.request("GET", "/", &[&host]);
+    assert_eq!(page.status, 200);
+    for header in [
+        "content-security-policy: default-src 'none'",
+        "x-content-type-options: nosniff",
+    ] {
+        assert!(page.head.contains(header), "{}", page.head);
+    }
+    assert!(!page.body.contains(&server.token));
+}
+
+#[test]
+fn pages_reach_no_other_files() {
+    let dump = sample("open-files.hprof");
+    let server = Server::start(&[&dump]);
+    let refused = [
+        "/api/v1/sources/1/summary",
+        "/api/v1/sources/0/summary?file=/etc/passwd",
+        "/api/v1/sources/0/summary?index=/tmp",
+        "/api/v1/sources/0/classify?define=/etc/passwd",
+        "/api/v1/sources/0/classify?save=kept",
+        "/api/v1/sources/0/inspect?group=all()&dot=/tmp/dot",
+        "/api/v1/sources/0/report?output=/tmp/report",
+        "/api/v1/sources/0/diff?later=/etc/passwd",
+        "/api/v1/sources/0/record",
+        "/api/v1/sources/0/histogram?by=nonsense",
+        "/api/v1/nothing",
+    ];
+    for path in refused {
+        let response = server.get(path);
+        assert!(
+            [400, 404].contains(&response.status),
+            "{path}: {}",
+            response.body
+        );
+        assert!(response.json()["error"]["message"].is_string(), "{path}");
+    }
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let dump = sample("open-mistakes.hprof");
+    let server = Server::start(&[&dump]);
+    let response = server.get("/api/v1/sources/0/classify?by=typ");
+    assert_eq!(response.status, 400);
+    let message = response.json()["error"]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        message.contains('^') && message.contains("type"),
+        "{message}"
+    );
+    assert_eq!(
+        server
+            .get("/api/v1/sources/0/histogram?filter=no.such.*")
+            .status,
+        404
+    );
+}
+
+#[test]
+fn several_dumps_are_compared() {
+    let (first, second) = (sample("open-first.hprof"), sample("open-second.hprof"));
+    let server = Server::start(&[&first, &second]);
+    let response = server.get("/api/v1/sources/0/diff?later=1&by=package");
+    assert_eq!(
+        response.json(),
+        json(&["diff", &first, &second, "--by=package"])
+    );
+}
+
+#[test]
+fn the_description_lists_what_can_be_asked() {
+    let dump = sample("open-description.hprof");
+    let server = Server::start(&[&dump]);
+    let description = server.get("/api/v1/openapi.json").json();
+    let paths = description["paths"].as_object().unwrap();
+    let histogram = &paths["/api/v1/sources/{source}/histogram"]["get"];
+    let names: Vec<&str> = histogram["parameters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|parameter| parameter["name"].as_str().unwrap())
+        .collect();
+    assert!(
+        names.contains(&"by") && names.contains(&"at") && !names.contains(&"index"),
+        "{names:?}"
+    );
+    assert!(!paths.contains_key("/api/v1/sources/{source}/record"));
+}
+
+#[test]
+fn files_that_cannot_be_read_are_named() {
+    let file = program::scratch("open-nonsense.hprof");
+    std::fs::write(&file, "this is no heap dump").unwrap();
+    let dump = sample("open-beside.hprof");
+    let server = Server::start(&[file.to_str().unwrap(), &dump]);
+    let sources = server.sources();
+    assert_eq!(sources[0]["status"], "failed");
+    assert!(
+        sources[0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("open-nonsense.hprof")
+    );
+    assert_eq!(sources[1]["status"], "ready");
+}
+
+/// A page that listens hears of what it started, and what nobody waits for any more ends.
+#[test]
+fn work_can_be_followed_and_cancelled() {
+    let dump = sample("open-work.hprof");
+    let server = Server::start(&[&dump]);
+    server.sources();
+    let host = format!("Host: {}", server.host);
+    let token = format!("Authorization: Bearer {}", server.token);
+    let listener = server.send("GET", "/api/v1/events", &[&host, &token]);
+    let mut lines = BufReader::new(listener).lines();
+    // The head of the answer: from here on the server knows the listener.
+    lines
+        .by_ref()
+        .find(|line| line.as_ref().unwrap().is_empty());
+    let named = [host.as_str(), &token, "x-anthill-job: mine"];
+    let path = "/api/v1/sources/0/classify?by=type,closest-root";
+    assert_eq!(server.request("GET", path, &named).status, 200);
+    let mut events =
+        lines.filter_map(|line| Some(line.unwrap().strip_prefix("data: ")?.to_owned()));
+    let progress = events.find(|event| event.contains("mine")).unwrap();
+    let progress: Value = serde_json::from_str(&progress).unwrap();
+    assert_eq!(
+        (&progress["event"], &progress["source"]),
+        (&"progress".into(), &0.into())
+    );
+    assert!(!progress["phase"].as_str().unwrap().is_empty());
+    assert_eq!(
+        server.request("DELETE", "/api/v1/jobs/mine", &named).status,
+        404
+    );
+    assert_eq!(
+        server
+            .request("DELETE", "/api/v1/jobs/reading-0", &named)
+            .status,
+        204
+    );
+}
