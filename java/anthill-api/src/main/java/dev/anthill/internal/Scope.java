@@ -21,11 +21,21 @@ public final class Scope implements AutoCloseable {
     private int used;
     private final List<Region> regions = new ArrayList<>();
 
-    private Scope() {}
+    /** That of this thread before, if a pool runs a test within another. */
+    private final Scope outer;
+
+    private Scope(Scope outer) {
+        this.outer = outer;
+    }
 
     /** Begins a scope of this thread. */
     public static Scope open() {
-        Scope scope = new Scope();
+        Scope outer = CURRENT.get();
+        // A thread of a test that is over has that one's.
+        while (outer != null && !OPEN.contains(outer)) {
+            outer = outer.outer;
+        }
+        Scope scope = new Scope(outer);
         OPEN.add(scope);
         CURRENT.set(scope);
         return scope;
@@ -36,7 +46,7 @@ public final class Scope implements AutoCloseable {
     public void close() {
         OPEN.remove(this);
         if (CURRENT.get() == this) {
-            CURRENT.remove();
+            CURRENT.set(outer);
         }
     }
 

@@ -25,7 +25,10 @@ final class Growth implements AutoCloseable {
     /** Runs before the first look at the heap: what is made once is there after them. */
     private static final int WARM_UP = 2;
     private static final int MOST_NAMED = 5;
+    private static final int MOST_CLASSES = 3;
     private static final int PATH_LINES = 14;
+    /** What follows the paths is about dumps that are gone when it is read. */
+    private static final String AFTER_PATHS = "held: ";
 
     private final Program program;
     private final Path folder;
@@ -104,36 +107,35 @@ final class Growth implements AutoCloseable {
             List<String> lines = new ArrayList<>();
             lines.add(one.get("name").text());
             lines.add("    elements " + arrows(elements) + ", retains " + arrows(numbers(one.get("retained"))) + " bytes");
-            for (Json.Node newcomer : one.get("newcomers").list().stream().limit(3).collect(Collectors.toList())) {
-                lines.add(String.format(Locale.ROOT, "    new in it: %,d %s", newcomer.get("objects").number(),
-                        newcomer.get("class").text()));
-            }
+            one.get("newcomers").list().stream().filter(newcomer -> newcomer.get("objects").number() > 0).limit(MOST_CLASSES)
+                    .forEach(newcomer -> lines.add(String.format(Locale.ROOT, "    new in it: %,d %s",
+                            newcomer.get("objects").number(), newcomer.get("class").text())));
             grown.add(new Grown(one.get("name").text(), lines));
         }
         return grown.stream().limit(MOST_NAMED).collect(Collectors.toList());
     }
 
-    /** Classes with a new instance in every run, in each of the steps; where the newcomers are if it is only one. */
+    /** Classes with a new instance in every run, in each of the steps, and the paths to them: the program's own if there are any. */
     private List<Grown> classes(int[] steps) {
         List<Grown> grown = new ArrayList<>();
         for (Json.Node row : ask("diff", 0, states.size()).get("rows").list()) {
             List<Long> objects = row.get("figures").list().stream().map(one -> one.get("objects").number())
                     .collect(Collectors.toList());
             if (grows(objects, steps, runs -> runs)) {
-                String name = row.get("name").text();
-                List<String> lines = new ArrayList<>();
-                lines.add(name);
-                lines.add("    instances " + arrows(objects) + ", in no data structure that is known; the paths to them:");
-                String paths = program.run(List.of("paths", states.get(states.size() - 1).toString(), name,
-                        "--no-progress", "--index", index()));
-                paths.lines().limit(PATH_LINES).forEach(line -> lines.add("    " + line));
-                grown.add(new Grown(name, lines));
-            }
-            if (grown.size() == MOST_NAMED) {
-                break;
+                String instances = "    instances " + arrows(objects) + ", in no data structure that is known";
+                grown.add(new Grown(row.get("name").text(), List.of(row.get("name").text(), instances)));
             }
         }
-        return grown;
+        List<Grown> own = grown.stream().filter(one -> !one.key.matches("(java|jdk|sun)\\..*|.*\\[]")).collect(Collectors.toList());
+        return (own.isEmpty() ? grown : own).stream().limit(MOST_NAMED).map(this::withPaths).collect(Collectors.toList());
+    }
+
+    private Grown withPaths(Grown grown) {
+        String last = states.get(states.size() - 1).toString();
+        String paths = program.run(List.of("paths", last, grown.key, "--no-progress", "--index", index()));
+        Stream<String> lines = paths.lines().takeWhile(line -> !line.startsWith(AFTER_PATHS)).limit(PATH_LINES);
+        return new Grown(grown.key, Stream.concat(grown.lines.stream(), lines.map(line -> "    " + line))
+                .collect(Collectors.toList()));
     }
 
     /** What grew from a state to the next, by the names that structures or classes have. */

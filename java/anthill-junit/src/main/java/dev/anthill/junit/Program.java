@@ -1,5 +1,6 @@
 package dev.anthill.junit;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -11,6 +12,8 @@ import java.util.concurrent.CompletableFuture;
 
 /** Runs the program {@code anthill} outside of this JVM. */
 final class Program {
+    private static final File NOTHING = new File("/dev/null");
+
     private final Path program;
 
     Program(Path program) {
@@ -27,8 +30,10 @@ final class Program {
             ProcessBuilder builder = new ProcessBuilder(command);
             // Options for JVMs are not for what the program starts.
             builder.environment().remove("JAVA_TOOL_OPTIONS");
-            Process process = builder.redirectInput(ProcessBuilder.Redirect.from(new java.io.File("/dev/null"))).start();
-            CompletableFuture<String> said = CompletableFuture.supplyAsync(() -> read(process.getErrorStream()));
+            Process process = builder.redirectInput(ProcessBuilder.Redirect.from(NOTHING)).start();
+            // Not in a pool: tests may run in all of its threads.
+            CompletableFuture<String> said = CompletableFuture.supplyAsync(
+                    () -> read(process.getErrorStream()), reader -> new Thread(reader, "anthill").start());
             String printed = read(process.getInputStream());
             int code = process.waitFor();
             if (code != 0) {
