@@ -85,6 +85,6 @@ final class Compiler extends Workload {
     }
 
     public static void main(String[] arguments) throws Exception {
-        new Compiler().run(arguments);
+        new Compiler().run();
     }
 }

@@ -71,6 +71,6 @@ final class Database extends Workload {
     }
 
     public static void main(String[] arguments) throws Exception {
-        new Database().run(arguments);
+        new Database().run();
     }
 }

@@ -11,7 +11,7 @@ import java.util.Map;
 /** Writes and reads JSON documents and keeps the latest in a cache, as a web service would. */
 final class Documents extends Workload {
     private static final int DOCUMENTS = 10_000;
-    private static final int CACHED = 20_000;
+    private static final int CACHED = 8_000;
     private final ObjectMapper mapper = new ObjectMapper();
     private final Map<String, JsonNode> cache = new LinkedHashMap<>() {
         private static final long serialVersionUID = 1;
@@ -49,6 +49,6 @@ final class Documents extends Workload {
     }
 
     public static void main(String[] arguments) throws Exception {
-        new Documents().run(arguments);
+        new Documents().run();
     }
 }

@@ -15,16 +15,21 @@ import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.store.ByteBuffersDirectory;
 
-/** Indexes generated texts in memory and searches them; the index grows over the rounds. */
+/** Indexes generated texts in memory and searches them; the index grows over some rounds, then begins anew. */
 final class Search extends Workload {
     private static final int DOCUMENTS = 8_000;
     private static final int WORDS = 60;
     private static final int VOCABULARY = 5_000;
-    private final ByteBuffersDirectory directory = new ByteBuffersDirectory();
+    private static final int ROUNDS_OF_AN_INDEX = 4;
+    private ByteBuffersDirectory directory;
     private final int[] documentsWith = new int[VOCABULARY];
 
     @Override
     void round(int number) throws IOException {
+        if (number % ROUNDS_OF_AN_INDEX == 0) {
+            directory = new ByteBuffersDirectory();
+            java.util.Arrays.fill(documentsWith, 0);
+        }
         Random random = new Random(number);
         IndexWriterConfig config = new IndexWriterConfig(new StandardAnalyzer());
         try (IndexWriter writer = new IndexWriter(directory, config)) {
@@ -57,6 +62,6 @@ final class Search extends Workload {
     }
 
     public static void main(String[] arguments) throws Exception {
-        new Search().run(arguments);
+        new Search().run();
     }
 }

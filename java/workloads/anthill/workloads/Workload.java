@@ -1,6 +1,11 @@
 package anthill.workloads;
 
-/** What all workloads share: rounds, checks and the closing line. */
+import com.sun.management.OperatingSystemMXBean;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.util.Locale;
+
+/** What all workloads share: rounds, checks, and what each round took. */
 abstract class Workload {
     private long checks;
 
@@ -15,14 +20,20 @@ abstract class Workload {
         }
     }
 
-    final void run(String[] arguments) throws Exception {
-        int rounds = Integer.parseInt(arguments[0]);
-        long start = System.nanoTime();
-        for (int number = 0; number < rounds; number++) {
+    /** Works until standard input has something to say. */
+    final void run() throws Exception {
+        var system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        for (int number = 0; !isEnded(); number++) {
+            long start = System.nanoTime();
+            long cpu = system.getProcessCpuTime();
             round(number);
+            System.out.printf(Locale.ROOT, "ROUND wall=%.4f cpu=%.4f%n",
+                    (System.nanoTime() - start) / 1e9, (system.getProcessCpuTime() - cpu) / 1e9);
         }
-        double seconds = (System.nanoTime() - start) / 1e9;
-        System.out.printf(java.util.Locale.ROOT, "DONE %s wall=%.3f checks=%d%n",
-                getClass().getSimpleName(), seconds, checks);
+        System.out.printf("DONE %s checks=%d%n", getClass().getSimpleName(), checks);
+    }
+
+    private static boolean isEnded() throws IOException {
+        return System.in.available() > 0;
     }
 }
