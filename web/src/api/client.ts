@@ -1,0 +1,140 @@
+// Asks the server. Knows addresses, the token, errors and how many answers are worth keeping; nothing of views.
+
+import { authorization } from "./token";
+
+export type Params = Record<string, string | number | boolean | number[] | string[] | null | undefined>;
+
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly advice?: string,
+    readonly line?: number,
+    readonly column?: number,
+  ) {
+    super(message);
+  }
+}
+
+/** The query string of parameters; what is null, undefined or false is left out. */
+export function queryOf(params: Params): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value === null || value === undefined || value === false) continue;
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one));
+  }
+  const text = query.toString();
+  return text ? `?${text}` : "";
+}
+
+const BASE = "api/v1";
+
+export function sourceUrl(source: number, command: string, params: Params = {}): string {
+  return `${BASE}/sources/${source}/${command}${queryOf(params)}`;
+}
+
+export const SOURCES_URL = `${BASE}/sources`;
+export const EVENTS_URL = `${BASE}/events`;
+
+/** Answers by address, the least recently used ones forgotten first; bounded by the characters they came as. */
+export class AnswerCache {
+  private readonly kept = new Map<string, { size: number; value: unknown }>();
+  private size = 0;
+
+  constructor(private readonly most: number) {}
+
+  get(url: string): unknown {
+    const entry = this.kept.get(url);
+    if (!entry) return undefined;
+    this.kept.delete(url);
+    this.kept.set(url, entry);
+    return entry.value;
+  }
+
+  set(url: string, value: unknown, size: number): void {
+    if (size > this.most / 2) return;
+    this.drop(url);
+    this.kept.set(url, { size, value });
+    this.size += size;
+    for (const oldest of this.kept.keys()) {
+      if (this.size <= this.most) break;
+      this.drop(oldest);
+    }
+  }
+
+  clear(): void {
+    this.kept.clear();
+    this.size = 0;
+  }
+
+  private drop(url: string): void {
+    const entry = this.kept.get(url);
+    if (!entry) return;
+    this.kept.delete(url);
+    this.size -= entry.size;
+  }
+}
+
+const cache = new AnswerCache(16_000_000);
+let jobs = 0;
+const tab = Math.random().toString(36).slice(2, 8);
+
+/** A name for a request, by which its progress is reported. */
+export function newJob(): string {
+  jobs += 1;
+  return `${tab}-${jobs}`;
+}
+
+export interface Asking {
+  signal?: AbortSignal;
+  job?: string;
+  /** Ask again although an answer is kept. */
+  fresh?: boolean;
+}
+
+export async function ask<T>(url: string, asking: Asking = {}): Promise<T> {
+  const kept = asking.fresh ? undefined : cache.get(url);
+  if (kept !== undefined) return kept as T;
+  const headers: Record<string, string> = authorization();
+  if (asking.job) headers["x-anthill-job"] = asking.job;
+  let response: Response;
+  try {
+    response = await fetch(url, { headers, signal: asking.signal, cache: "no-store" });
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
+    throw new ApiError("The server does not answer.", 0, "Is `anthill open` still running?");
+  }
+  const text = await response.text();
+  if (!response.ok) throw errorOf(response.status, text);
+  let value: T;
+  try {
+    value = JSON.parse(text) as T;
+  } catch {
+    throw new ApiError("The server's answer is not JSON.", response.status);
+  }
+  cache.set(url, value, text.length);
+  return value;
+}
+
+function errorOf(status: number, text: string): ApiError {
+  try {
+    const { error } = JSON.parse(text);
+    return new ApiError(String(error.message), status, error.advice ?? undefined, error.line, error.column);
+  } catch {
+    if (status === 401 || status === 403) {
+      return new ApiError(
+        "This page has no valid token.",
+        status,
+        "Open the address that `anthill open` printed.",
+      );
+    }
+    return new ApiError(`The server answered with status ${status}.`, status);
+  }
+}
+
+export async function cancelJob(job: string): Promise<void> {
+  await fetch(`${BASE}/jobs/${encodeURIComponent(job)}`, {
+    method: "DELETE",
+    headers: authorization(),
+  }).catch(() => undefined);
+}

@@ -1,0 +1,77 @@
+// Where in the pages we are: `#/SOURCE/VIEW?parameters`. Every view keeps all of its choices there, so that an address
+// shows the same again, and back and forward work.
+
+export type RouteParams = Record<string, string>;
+
+export interface Place {
+  source: string;
+  view: string;
+  params: RouteParams;
+}
+
+/** Choices that hold for all views of a source. */
+const STICKY = ["at"];
+
+export function parse(hash: string): Place {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const [source = "", view = ""] = path.split("/").map(decodeURIComponent);
+  return { source, view: view || "start", params: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+export function print(place: Place): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(place.params)) if (value !== "") query.set(name, value);
+  const text = query.toString();
+  return `#/${encodeURIComponent(place.source)}/${place.view}${text ? `?${text}` : ""}`;
+}
+
+class Route {
+  place = $state.raw<Place>({ source: "", view: "start", params: {} });
+
+  get source(): string {
+    return this.place.source;
+  }
+  get view(): string {
+    return this.place.view;
+  }
+  get params(): RouteParams {
+    return this.place.params;
+  }
+
+  /** The address of a view of this source, with the choices that hold for all views. */
+  href(view: string, params: RouteParams = {}): string {
+    const sticky: RouteParams = {};
+    for (const name of STICKY) if (this.params[name]) sticky[name] = this.params[name];
+    return print({ source: this.source, view, params: { ...sticky, ...params } });
+  }
+
+  go(view: string, params: RouteParams = {}): void {
+    location.hash = this.href(view, params);
+  }
+
+  /** Changes choices of the view that is shown; empty ones are dropped. */
+  change(params: RouteParams, how: "push" | "replace" = "push"): void {
+    const hash = print({ ...this.place, params: { ...this.params, ...params } });
+    if (hash === location.hash) return;
+    if (how === "push") location.hash = hash;
+    else {
+      history.replaceState(null, "", hash);
+      this.read();
+    }
+  }
+
+  openSource(source: string): void {
+    location.hash = print({ source, view: "start", params: {} });
+  }
+
+  read(): void {
+    this.place = parse(location.hash);
+  }
+}
+
+export const route = new Route();
+
+export function followAddress(): void {
+  route.read();
+  addEventListener("hashchange", () => route.read());
+}

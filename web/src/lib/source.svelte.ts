@@ -1,0 +1,39 @@
+// The source that the address names, and addresses of what is asked about it.
+
+import { type Params, sourceUrl } from "../api/client";
+import { sources } from "../api/sources.svelte";
+import type { Source } from "../api/types";
+import { route } from "./route.svelte";
+
+export function current(): Source | undefined {
+  return sources.find(route.source);
+}
+
+/** The address of a command about this source, at the chosen state if it is a recording. */
+export function about(command: string, params: Params = {}): string | null {
+  const source = current();
+  if (source?.status !== "ready") return null;
+  const at = source.kind === "recording" ? route.params.at : undefined;
+  return sourceUrl(source.id, command, { at, ...params });
+}
+
+/** The dumps that are open, in the order they were named: a series, if there are several. */
+export function series(): Source[] {
+  return sources.list.filter((source) => source.kind === "dump");
+}
+
+/** Whether there is anything to see over time. */
+export function hasTime(): boolean {
+  return current()?.kind === "recording" || series().length > 1;
+}
+
+/** The address of a command about a whole recording, or about all open dumps as a series. */
+export function overTime(command: string, params: Params = {}): string | null {
+  const source = current();
+  if (source?.kind === "recording") {
+    return source.status === "ready" ? sourceUrl(source.id, command, params) : null;
+  }
+  const [first, ...later] = series();
+  if (!first || later.length === 0 || series().some((dump) => dump.status !== "ready")) return null;
+  return sourceUrl(first.id, command, { later: later.map((dump) => dump.id), ...params });
+}

@@ -1,0 +1,42 @@
+// The rows of a classification tree, asked for level by level.
+
+import { ask, type Params } from "../../api/client";
+import type { Classification, ClassNode } from "../../api/types";
+import type { TreeSource } from "../../lib/tree.svelte";
+
+export interface ClassRow extends ClassNode {
+  /** The keys from the top down to this row. */
+  keys: string[];
+}
+
+/** Where the tree comes from; `address` makes an address of options. */
+export function classTree(
+  address: (params: Params) => string | null,
+  options: Params,
+  search: string | undefined,
+  signal: AbortSignal,
+  job: string,
+  onroot: (root: ClassNode) => void,
+): TreeSource<ClassRow> {
+  return {
+    async load(row, offset, limit) {
+      const url = address({
+        ...options,
+        node: row?.keys.join(" > "),
+        depth: 1,
+        limit,
+        offset: offset || undefined,
+        search: row ? undefined : search,
+      });
+      if (url === null) return { rows: [], rest: 0 };
+      const { tree } = await ask<Classification>(url, { signal, job });
+      if (!row && offset === 0) onroot(tree);
+      const keys = row?.keys ?? [];
+      const rows = (tree.children ?? []).map((child) => ({ ...child, keys: [...keys, child.key] }));
+      // Those before the page count as left out, too.
+      return { rows, rest: Math.max(0, (tree.omitted ?? 0) - offset) };
+    },
+    expandable: (row) => (row.omitted ?? 0) > 0,
+    key: (row) => row.key,
+  };
+}

@@ -1,0 +1,19 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  plugins: [svelte()],
+  base: "./",
+  build: {
+    target: "es2022",
+    // Fonts stay files: the content security policy has no data: for them.
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 900,
+    rollupOptions: {
+      output: {
+        manualChunks: (id) => (/node_modules\/(echarts|zrender)/.test(id) ? "charts" : undefined),
+      },
+    },
+  },
+  test: { include: ["src/**/*.test.ts"] },
+});
