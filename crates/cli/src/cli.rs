@@ -4,8 +4,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attach, classifiers, classify, completions, control, demo, diff, dominators, groups, growth,
-    histogram, inspect, man, object, objects, open, owners, paths, record, report, strings,
+    attach, classifiers, classify, completions, control, cut, demo, diff, dominators, groups,
+    growth, histogram, inspect, man, object, objects, open, owners, paths, record, report, strings,
     structures, summary, threads, timeline, waste,
 };
 use crate::failure::Failure;
@@ -56,6 +56,7 @@ pub enum DumpCommand {
     Groups(groups::Arguments),
     Inspect(inspect::Arguments),
     Owners(owners::Arguments),
+    Cut(cut::Arguments),
     Dominators(dominators::Arguments),
     Paths(paths::Arguments),
     Object(object::Arguments),
@@ -105,6 +106,7 @@ impl DumpCommand {
             DumpCommand::Groups(arguments) => &arguments.source,
             DumpCommand::Inspect(arguments) => &arguments.source,
             DumpCommand::Owners(arguments) => &arguments.source,
+            DumpCommand::Cut(arguments) => &arguments.source,
             DumpCommand::Dominators(arguments) => &arguments.source,
             DumpCommand::Paths(arguments) => &arguments.source,
             DumpCommand::Object(arguments) => &arguments.source,
@@ -125,6 +127,7 @@ impl DumpCommand {
             DumpCommand::Groups(arguments) => &mut arguments.source,
             DumpCommand::Inspect(arguments) => &mut arguments.source,
             DumpCommand::Owners(arguments) => &mut arguments.source,
+            DumpCommand::Cut(arguments) => &mut arguments.source,
             DumpCommand::Dominators(arguments) => &mut arguments.source,
             DumpCommand::Paths(arguments) => &mut arguments.source,
             DumpCommand::Object(arguments) => &mut arguments.source,
@@ -146,6 +149,7 @@ impl DumpCommand {
             DumpCommand::Paths(arguments) => arguments.check(),
             DumpCommand::Report(arguments) => arguments.check(),
             DumpCommand::Owners(arguments) => arguments.check(),
+            DumpCommand::Cut(arguments) => arguments.check(),
             _ => Ok(()),
         }
     }
@@ -160,6 +164,7 @@ impl DumpCommand {
             DumpCommand::Groups(arguments) => groups::show(arguments, source),
             DumpCommand::Inspect(arguments) => inspect::show(arguments, source),
             DumpCommand::Owners(arguments) => owners::show(arguments, source),
+            DumpCommand::Cut(arguments) => cut::show(arguments, source),
             DumpCommand::Dominators(arguments) => dominators::show(arguments, source),
             DumpCommand::Paths(arguments) => paths::show(arguments, source),
             DumpCommand::Object(arguments) => object::show(arguments, source),

@@ -5,6 +5,7 @@ pub mod classifiers;
 pub mod classify;
 pub mod completions;
 pub mod control;
+pub mod cut;
 pub mod demo;
 pub mod diff;
 pub mod dominators;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use anthill_heap::{HeapBuilder, HeapState, Quiet, Strength};
+use anthill_heap::{BitSet, HeapBuilder, HeapState, Quiet, Strength};
 
 use crate::*;
 
@@ -114,6 +114,37 @@ fn reachability_and_closures() {
         assert_eq!(
             closure,
             dies_with(graph, &group.iter().copied().collect()),
+            "seed {seed}"
+        );
+    });
+}
+
+#[test]
+fn what_cut_references_free() {
+    on_random_heaps(|graph, seed| {
+        let mut random = Random(seed + 1);
+        let mut group = || {
+            let mut group = BitSet::new(graph.len() as usize);
+            for _ in 0..1 + random.below(4) {
+                group.insert(random.below(graph.len() as usize) as NodeId);
+            }
+            group
+        };
+        let (from, to) = (group(), group());
+        let mut kept = BTreeSet::new();
+        let mut work: Vec<NodeId> = graph.roots().to_vec();
+        while let Some(node) = work.pop() {
+            if kept.insert(node) {
+                let mut next: Vec<NodeId> = graph.successors(node).collect();
+                next.retain(|&next| !from.contains(node) || !to.contains(next));
+                work.extend(next);
+            }
+        }
+        let freed = &reach(graph, &BTreeSet::new()) - &kept;
+        let closure = cut_closure(graph, reachable(graph), &from, &to);
+        assert_eq!(
+            closure.iter().collect::<BTreeSet<_>>(),
+            freed,
             "seed {seed}"
         );
     });

@@ -46,6 +46,23 @@ pub fn gc_closure_among(graph: &Graph, reachable: BitSet, group: &[NodeId]) -> B
     closure
 }
 
+/// All that would die if every reference from one group to another were cut.
+pub fn cut_closure(graph: &Graph, reachable: BitSet, from: &BitSet, to: &BitSet) -> BitSet {
+    let is_in = |group: &BitSet, node| (node as usize) < group.capacity() && group.contains(node);
+    let mut without = BitSet::new(graph.len() as usize);
+    let roots = graph.roots().iter().copied();
+    let mut work: Vec<NodeId> = roots.filter(|&node| without.add(node)).collect();
+    while let Some(node) = work.pop() {
+        let is_cut = is_in(from, node);
+        let next = graph.successors(node);
+        let next = next.filter(|&next| !(is_cut && is_in(to, next)) && without.add(next));
+        work.extend(next);
+    }
+    let mut closure = reachable;
+    closure.subtract(&without);
+    closure
+}
+
 /// Adds `starts` and what they reach to `seen`; what is in it already is not passed.
 fn spread(graph: &Graph, seen: &mut BitSet, starts: impl Iterator<Item = NodeId>) {
     let mut work: Vec<NodeId> = starts.filter(|&node| seen.add(node)).collect();

@@ -17,7 +17,9 @@ mod paths;
 mod sets;
 
 pub use amounts::Amounts;
-pub use closure::{gc_closure, gc_closure_among, reachable, transitive_closure, weakly_reachable};
+pub use closure::{
+    cut_closure, gc_closure, gc_closure_among, reachable, transitive_closure, weakly_reachable,
+};
 pub use components::Components;
 pub use convention::Convention;
 pub use deep::deep_by_groups;

@@ -4,7 +4,7 @@ mod kept;
 mod language;
 
 use anthill_classify::{Context, Definitions, Mistake, OVERALL, Pattern, Step, Tree, TreeNodeId};
-use anthill_graph::{Graph, GroupTotals, NodeId, gc_closure, transitive_closure};
+use anthill_graph::{Graph, GroupTotals, NodeId, cut_closure, gc_closure, transitive_closure};
 use anthill_heap::{BitSet, Class, ObjectId, Value};
 use std::cmp::Reverse;
 
@@ -58,6 +58,26 @@ impl Session {
         })
     }
 
+    /// All objects that would be freed if every reference from one group to another were cut.
+    pub fn freed_by_cutting(&self, from: &BitSet, to: &BitSet) -> Result<BitSet, Error> {
+        let reachable = self.analysis()?.dominators.reachable();
+        Ok(self.objects_in(cut_closure(&self.graph(), reachable, from, to)))
+    }
+
+    /// How many references lead from the objects of one group to those of another.
+    pub fn references_between(&self, from: &BitSet, to: &BitSet) -> u64 {
+        let graph = self.graph();
+        let objects = self.state().len();
+        let inside = |node: NodeId| node < objects && to.contains(node);
+        let of = |object| {
+            graph
+                .successors(object)
+                .filter(|&node| inside(node))
+                .count() as u64
+        };
+        from.iter().map(of).sum()
+    }
+
     /// All objects that a group reaches through references, itself included.
     pub fn reached(&self, group: &BitSet) -> BitSet {
         let members: Vec<NodeId> = group.iter().collect();
@@ -106,6 +126,7 @@ impl Evaluation<'_> {
                 let found = self.of_classes(pattern)?;
                 found.ok_or_else(|| self.no_class(pattern, expression.at))
             }
+            GroupKind::ClassObjects(pattern) => self.class_objects(pattern, expression.at),
             GroupKind::Object(address) => {
                 let object = self.session.state().addresses.find(*address);
                 let object = object.ok_or_else(|| {
@@ -218,6 +239,20 @@ impl Evaluation<'_> {
             .session
             .objects_of(|name| pattern.matches(name), false)?;
         Ok(Some(objects))
+    }
+
+    fn class_objects(&self, pattern: &str, at: usize) -> Result<BitSet, Error> {
+        let state = self.session.state();
+        let fits = Pattern::class(pattern);
+        let stands_for = |&object: &ObjectId| {
+            let class = state.mirrored(object);
+            class.is_some_and(|class| fits.matches(&state.classes()[class as usize].name))
+        };
+        let group = self.collect((0..state.len()).filter(stands_for));
+        match group.is_empty() {
+            true => Err(self.no_class(pattern, at)),
+            false => Ok(group),
+        }
     }
 
     fn no_class(&self, pattern: &str, at: usize) -> Error {

@@ -203,3 +203,35 @@ fn mistakes_in_groups_are_shown_before_the_dump_is_opened() {
         );
     }
 }
+
+/// Two caches share the products: clearing one gives back its own map only, clearing both gives back all.
+#[test]
+fn cut_tells_what_a_fix_would_free() {
+    let retained = |group: &str| {
+        json(&["inspect", DUMP, group, "--no-index"])["retained"]
+            .as_u64()
+            .unwrap()
+    };
+    let cut = |from: &str, to: &str| {
+        let cut = json(&[
+            "cut",
+            DUMP,
+            &format!("class_objects({from:?})"),
+            to,
+            "--no-index",
+        ]);
+        (
+            cut["references"].as_u64().unwrap(),
+            cut["freed"].as_u64().unwrap(),
+        )
+    };
+    let (one, other) = ("IdCache.idCache", "NameCache.nameCache");
+    assert_eq!(cut("*.IdCache", one), (1, retained(one)));
+    assert_eq!(cut("*.NameCache", other), (1, retained(other)));
+    let (references, freed) = cut("*Cache", CACHES);
+    assert_eq!((references, freed), (2, retained(CACHES)));
+    assert!(freed > 2 * (retained(one) + retained(other)));
+    let none = run(&["cut", DUMP, one, other, "--no-index"]);
+    assert_eq!(none.code, 1);
+    assert!(none.err.contains("no reference leads"), "{}", none.err);
+}

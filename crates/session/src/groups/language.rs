@@ -20,6 +20,8 @@ pub enum GroupKind {
     Name(String),
     /// The objects of the classes that fit.
     Class(String),
+    /// The class objects of the classes that fit.
+    ClassObjects(String),
     /// The object at an address.
     Object(u64),
     /// What a static field refers to: class and field.
@@ -62,7 +64,7 @@ const DERIVED: [(&str, Derived); 6] = [
 ];
 
 /// All functions, for messages.
-const FUNCTIONS: &str = "class, static, where, all, unreachable, reached, retained, roots, \
+const FUNCTIONS: &str = "class, class_objects, static, where, all, unreachable, reached, retained, roots, \
                          referrers, references, dominators and node";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +190,7 @@ impl Reader<'_> {
         let derived = DERIVED.iter().find(|derived| derived.0 == name);
         let kind = match name {
             "class" => GroupKind::Class(self.text("the name of a class")?.0),
+            "class_objects" => GroupKind::ClassObjects(self.text("the name of a class")?.0),
             "static" => {
                 let class = self.text("the name of a class")?.0;
                 self.comma("and the name of a static field")?;
