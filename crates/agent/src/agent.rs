@@ -8,16 +8,19 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anthill_wire::{
-    Follow, FromAgent, Gc, Goodbye, GoodbyeReason, SetSampling, StateDone, TakeWalk, ToAgent,
+    Assertions, CountAssertions, Follow, FromAgent, Gc, Goodbye, GoodbyeReason, SetSampling,
+    StateDone, TakeWalk, ToAgent,
 };
 
+use crate::assertions;
 use crate::clock;
 use crate::dump::{Dumper, Management, Stopwatch};
 use crate::events::{self, RECORDED};
 use crate::follow::{Reading, handles_hold_addresses, tagging};
 use crate::hello::hello;
 use crate::jni::{Argument, Handle, Jni, Vm};
-use crate::jvmti::{self, Jvmti, event};
+use crate::jvmti::{self, AgentFunction, Jvmti, event};
+use crate::regions;
 use crate::session::{Session, Work, locked};
 use crate::walk::Walker;
 
@@ -25,25 +28,52 @@ const GOODBYE: Duration = Duration::from_secs(5);
 
 /// Starts the recording: the agent's thread in the JVM and the events.
 pub fn start(session: &Arc<Session>, vm: Vm, jni: Jni) -> Result<(), String> {
+    connect(session, jni)?;
+    let start = Start {
+        session: Arc::clone(session),
+        vm,
+    };
+    run_thread(session.jvmti, jni, run, start)
+}
+
+/// Records on the calling thread, which is one of the agent's, until the recorder is gone.
+pub fn serve(session: &Arc<Session>, vm: Vm, jni: Jni) {
+    if connect(session, jni).is_err() {
+        session.disconnect();
+        return session.uninstall();
+    }
+    run_session(session, vm, jni);
+}
+
+fn connect(session: &Arc<Session>, jni: Jni) -> Result<(), String> {
+    let thread_id = jni.in_frame(|| {
+        let class = jni.find_class(c"java/lang/Thread")?;
+        jni.field(class, c"tid", c"J")
+    });
+    *locked(&session.thread_id) = thread_id.ok();
+    session
+        .connect()
+        .map_err(|e| format!("no threads for the connection: {e}"))?;
+    enable_events(session);
+    Ok(())
+}
+
+/// Runs the function on a new thread of the JVM, with the argument in a box.
+pub fn run_thread<T>(
+    jvmti: Jvmti,
+    jni: Jni,
+    function: AgentFunction,
+    argument: T,
+) -> Result<(), String> {
     let thread = jni.in_frame(|| {
         let class = jni.find_class(c"java/lang/Thread")?;
-        *locked(&session.thread_id) = jni.field(class, c"tid", c"J").ok();
         let constructor = jni.method(class, c"<init>", c"(Ljava/lang/String;)V")?;
         let name = jni.new_string("anthill agent")?;
         let thread = jni.new_object(class, constructor, &[Argument::object(name)])?;
         Ok(jni.new_global(thread))
     })?;
-    session
-        .connect()
-        .map_err(|e| format!("no threads for the connection: {e}"))?;
-    enable_events(session);
-    let argument = Box::into_raw(Box::new(Start {
-        session: Arc::clone(session),
-        vm,
-    }));
-    let started = session
-        .jvmti
-        .run_agent_thread(thread, run, argument.cast::<c_void>());
+    let argument = Box::into_raw(Box::new(argument));
+    let started = jvmti.run_agent_thread(thread, function, argument.cast::<c_void>());
     jni.delete_global(thread);
     started.map_err(|code| {
         // SAFETY: the thread was not started, so the box is still ours.
@@ -91,8 +121,11 @@ extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
     // SAFETY: `start` gave this box to exactly one thread.
     let start = unsafe { Box::from_raw(argument.cast::<Start>()) };
     events::leave_out_this_thread();
-    let session = &start.session;
-    let recorded = catch_unwind(AssertUnwindSafe(|| record(session, start.vm, jni)));
+    run_session(&start.session, start.vm, jni);
+}
+
+fn run_session(session: &Session, vm: Vm, jni: Jni) {
+    let recorded = catch_unwind(AssertUnwindSafe(|| record(session, vm, jni)));
     if recorded.is_err() {
         // Without its thread nothing can be cleaned up but the connection.
         session.disconnect();
@@ -114,6 +147,7 @@ fn record(session: &Session, vm: Vm, jni: Jni) {
         events::thread_number(session, jni, thread, true);
         jni.delete_local(thread);
     }
+    assertions::connected(session, jni);
 
     let mut agent = Agent {
         session,
@@ -124,6 +158,7 @@ fn record(session: &Session, vm: Vm, jni: Jni) {
             reading,
         },
         walker: Walker::default(),
+        counted_at: 0,
     };
     loop {
         match agent.work(session.next_work()) {
@@ -161,6 +196,8 @@ struct Agent<'a> {
     jni: Jni,
     dumper: Dumper,
     walker: Walker,
+    /// The last collection before assertions were counted.
+    counted_at: u32,
 }
 
 /// What comes after a piece of work.
@@ -196,6 +233,8 @@ impl Agent<'_> {
             Work::Order(ToAgent::HeadClasses(heads)) => {
                 locked(&session.followed).set_heads(self.jni, heads);
             }
+            Work::Order(ToAgent::CountAssertions(order)) => self.count_assertions(&order),
+            Work::Order(ToAgent::CheckDone(done)) => assertions::deliver(self.jni, &done),
             Work::Order(ToAgent::Flush(number)) => {
                 session.outbox.say_now(&FromAgent::Flushed(number));
             }
@@ -219,6 +258,28 @@ impl Agent<'_> {
         let mut done = stopwatch.done(self.session, order);
         done.failure = collected.err().map(jvmti::meaning);
         done
+    }
+
+    fn count_assertions(&mut self, order: &CountAssertions) {
+        if order.collect {
+            // What cannot be collected is simply still there.
+            let _ = self.session.jvmti.force_gc();
+        }
+        let gc = self.session.pauses.count();
+        let collected = gc != self.counted_at;
+        self.counted_at = gc;
+        let [dead, survivors, instances, unshared, owned] = assertions::count(self.jni, collected);
+        self.session
+            .outbox
+            .say_now(&FromAgent::Assertions(Assertions {
+                order: order.order,
+                dead,
+                survivors,
+                instances,
+                unshared,
+                owned,
+                gc,
+            }));
     }
 
     fn walk(&mut self, order: &TakeWalk) -> StateDone {
@@ -269,6 +330,8 @@ impl Agent<'_> {
     /// Takes away everything the agent brought.
     fn end(self) {
         let session = self.session;
+        assertions::disconnected(self.jni);
+        regions::withdraw(session.jvmti);
         for (event, _) in RECORDED {
             let _ = session.jvmti.enable(event, false);
         }

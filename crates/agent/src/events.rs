@@ -11,6 +11,7 @@ use anthill_wire::{Follow, FromAgent, Goodbye, GoodbyeReason, Sample, ThreadEnd}
 use crate::clock;
 use crate::jni::{Handle, Jni};
 use crate::jvmti::{EventCallbacks, FrameInfo, Jvmti, event};
+use crate::regions;
 use crate::session::{Session, Work, current, locked};
 
 /// How long the end of the JVM may wait for the recorder to take the last messages.
@@ -111,13 +112,16 @@ extern "C" fn sampled_allocation(
     class: Handle,
     size: i64,
 ) {
+    if !OWN_THREAD.get() && regions::are_open() {
+        regions::note(object);
+    }
+    let size = size as u64;
     counted(|session| {
         let interval = session.sampling.load(Ordering::Relaxed);
-        if interval == 0 {
+        if interval == 0 || !regions::is_sample(size, interval) {
             return;
         }
         let time_ns = clock::now();
-        let size = size as u64;
         let outbox = &session.outbox;
         let sample = Sample {
             time_ns,

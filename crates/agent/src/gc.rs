@@ -66,6 +66,12 @@ impl GcCounters {
         counters
     }
 
+    /// Full collections so far, where the collector has such.
+    pub fn full(&self) -> Option<u64> {
+        let full = self.collectors.iter().find(|one| one.0 == GcKind::Full);
+        full.map(|(_, _, count)| count.get())
+    }
+
     /// How much was in use when a pause began, if the counters told so then; 0 if that is not known.
     fn used_before(&self, at_start: &AtStart, cause: &str) -> u64 {
         match self.upkeep {

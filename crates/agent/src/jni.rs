@@ -55,6 +55,10 @@ impl Argument {
         Argument(object.0 as u64)
     }
 
+    pub fn number(number: i64) -> Argument {
+        Argument(number as u64)
+    }
+
     /// The JVM reads the lowest byte.
     pub fn flag(flag: bool) -> Argument {
         Argument(u64::from(flag))
@@ -62,6 +66,30 @@ impl Argument {
 }
 
 type Table = [*const c_void; 235];
+
+/// A native method of a class and what runs it.
+#[repr(C)]
+pub struct Native {
+    name: *const c_char,
+    signature: *const c_char,
+    function: *const c_void,
+}
+
+impl Native {
+    /// # Safety
+    /// The function must take the interface, the class and the arguments of the signature, and return what that says.
+    pub const unsafe fn new(
+        name: &'static CStr,
+        signature: &'static CStr,
+        function: *const c_void,
+    ) -> Native {
+        Native {
+            name: name.as_ptr(),
+            signature: signature.as_ptr(),
+            function,
+        }
+    }
+}
 
 /// The interface as given to one thread.
 #[derive(Clone, Copy)]
@@ -99,6 +127,7 @@ impl Jni {
         21 new_global_raw(object: Handle) -> Handle;
         22 delete_global_raw(object: Handle);
         23 delete_local_raw(object: Handle);
+        24 is_same_raw(one: Handle, other: Handle) -> u8;
         25 new_local_raw(object: Handle) -> Handle;
         27 alloc_object_raw(class: Handle) -> Handle;
         30 new_object_raw(class: Handle, method: Member, arguments: *const Argument) -> Handle;
@@ -111,9 +140,17 @@ impl Jni {
         101 long_field_raw(object: Handle, field: Member) -> i64;
         113 static_method_raw(class: Handle, name: *const c_char, signature: *const c_char) -> Member;
         116 call_static_object_raw(class: Handle, method: Member, arguments: *const Argument) -> Handle;
+        143 call_static_void_raw(class: Handle, method: Member, arguments: *const Argument);
+        163 new_text_raw(characters: *const u16, length: i32) -> Handle;
         167 new_string_raw(text: *const c_char) -> Handle;
         169 string_characters(string: Handle, is_copy: *mut u8) -> *const c_char;
         170 release_characters(string: Handle, characters: *const c_char);
+        171 array_length_raw(array: Handle) -> i32;
+        172 new_array_raw(length: i32, class: Handle, initial: Handle) -> Handle;
+        174 set_element_raw(array: Handle, index: i32, element: Handle);
+        176 new_bytes_raw(length: i32) -> Handle;
+        204 longs_raw(array: Handle, start: i32, length: i32, into: *mut i64);
+        215 register_raw(class: Handle, natives: *const Native, count: i32) -> i32;
         226 new_weak_raw(object: Handle) -> Handle;
         227 delete_weak_raw(weak: Handle);
     }
@@ -244,6 +281,87 @@ impl Jni {
     ) -> Result<i64, String> {
         let result = self.call_long_raw(object, method, arguments.as_ptr());
         self.thrown().map_or(Ok(result), Err)
+    }
+
+    pub fn call_static_void(
+        self,
+        class: Handle,
+        method: Member,
+        arguments: &[Argument],
+    ) -> Result<(), String> {
+        self.call_static_void_raw(class, method, arguments.as_ptr());
+        self.thrown().map_or(Ok(()), Err)
+    }
+
+    pub fn is_same(self, one: Handle, other: Handle) -> bool {
+        self.is_same_raw(one, other) != 0
+    }
+
+    /// Says which functions run the native methods of a class.
+    pub fn register(self, class: Handle, natives: &[Native]) -> Result<(), String> {
+        let count = i32::try_from(natives.len()).unwrap_or(0);
+        let code = self.register_raw(class, natives.as_ptr(), count);
+        match self.thrown() {
+            Some(why) => Err(why),
+            None if code != 0 => Err(format!("the JVM refused native methods with {code}")),
+            None => Ok(()),
+        }
+    }
+
+    /// A string of any characters.
+    pub fn new_text(self, text: &str) -> Result<Handle, String> {
+        let characters: Vec<u16> = text.encode_utf16().collect();
+        let length = i32::try_from(characters.len()).map_err(|_| "a text is too long")?;
+        let string = self.new_text_raw(characters.as_ptr(), length);
+        self.checked(string, || "a string".to_owned())
+    }
+
+    /// A `byte[]`, or null if there is no memory.
+    pub fn new_bytes(self, length: i32) -> Handle {
+        let array = self.new_bytes_raw(length);
+        if array.is_null() {
+            self.exception_clear();
+        }
+        array
+    }
+
+    /// An array of strings; none becomes null.
+    pub fn new_texts<'a>(
+        self,
+        texts: impl ExactSizeIterator<Item = Option<&'a str>>,
+    ) -> Result<Handle, String> {
+        let class = self.find_class(c"java/lang/String")?;
+        let array = self.new_array(class, texts.len())?;
+        for (index, text) in texts.enumerate() {
+            if let Some(text) = text {
+                let text = self.new_text(text)?;
+                self.set_element(array, index, text);
+                self.delete_local(text);
+            }
+        }
+        Ok(array)
+    }
+
+    /// An array of objects of a class, all null.
+    pub fn new_array(self, class: Handle, length: usize) -> Result<Handle, String> {
+        let length = i32::try_from(length).map_err(|_| "an array is too long")?;
+        let array = self.new_array_raw(length, class, Handle::NULL);
+        self.checked(array, || "an array".to_owned())
+    }
+
+    /// The element must be of the array's class, the index within it.
+    pub fn set_element(self, array: Handle, index: usize, element: Handle) {
+        self.set_element_raw(array, i32::try_from(index).unwrap_or(-1), element);
+    }
+
+    /// The numbers of a `long[]`, as many as fit.
+    pub fn longs<const N: usize>(self, array: Handle) -> [i64; N] {
+        let mut longs = [0; N];
+        if !array.is_null() {
+            let length = self.array_length_raw(array).min(N as i32);
+            self.longs_raw(array, 0, length, longs.as_mut_ptr());
+        }
+        longs
     }
 
     pub fn new_string(self, text: &str) -> Result<Handle, String> {

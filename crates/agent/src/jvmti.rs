@@ -151,7 +151,7 @@ pub struct MethodInfo {
 type Table = [*const c_void; 156];
 
 /// One environment: its own tags, events and capabilities.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Jvmti(*mut *const Table);
 
@@ -303,9 +303,14 @@ impl Jvmti {
 
     /// Fills the frames from the innermost on and returns how many there are.
     pub fn stack(self, thread: Handle, frames: &mut [FrameInfo]) -> usize {
+        self.stack_from(thread, 0, frames)
+    }
+
+    /// The same without the innermost frames; the null handle is the calling thread.
+    pub fn stack_from(self, thread: Handle, start: i32, frames: &mut [FrameInfo]) -> usize {
         let mut count = 0;
         let limit = i32::try_from(frames.len()).unwrap_or(i32::MAX);
-        match self.stack_trace_raw(thread, 0, limit, frames.as_mut_ptr(), &mut count) {
+        match self.stack_trace_raw(thread, start, limit, frames.as_mut_ptr(), &mut count) {
             0 => usize::try_from(count).unwrap_or(0).min(frames.len()),
             _ => 0,
         }

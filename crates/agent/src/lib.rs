@@ -3,6 +3,7 @@
 //! neither traces nor analyses, and the program must not notice it: whatever fails, the agent goes silent.
 
 mod agent;
+mod assertions;
 mod clock;
 mod dump;
 mod events;
@@ -14,6 +15,8 @@ mod jvmti;
 mod options;
 mod outbox;
 mod perf;
+mod plain;
+mod regions;
 mod session;
 mod symbols;
 mod walk;
@@ -45,7 +48,13 @@ static PREPARED: Mutex<Option<(Vm, Prepared)>> = Mutex::new(None);
 /// Called by the JVM at its start. Never fails: that would keep the program from starting.
 #[unsafe(no_mangle)]
 pub extern "C" fn Agent_OnLoad(vm: Vm, options: *const c_char, _: *mut c_void) -> i32 {
+    assertions::know(vm);
     let prepared = catch_unwind(AssertUnwindSafe(|| {
+        let options = parsed(options)?;
+        if options.socket.is_none() {
+            plain::prepare(options);
+            return Ok(());
+        }
         let prepared = prepare(vm, options)?;
         let jvmti = prepared.jvmti;
         *locked(&PREPARED) = Some((vm, prepared));
@@ -68,7 +77,10 @@ pub extern "C" fn Agent_OnAttach(vm: Vm, options: *const c_char, _: *mut c_void)
         if session::current().is_some_and(|other| !other.is_ending()) {
             return Err((attach_result::BUSY, ALREADY.to_owned()));
         }
-        let prepared = prepare(vm, options).map_err(|why| (attach_result::FAILED, why))?;
+        assertions::know(vm);
+        let prepared = parsed(options)
+            .and_then(|options| prepare(vm, options))
+            .map_err(|why| (attach_result::FAILED, why))?;
         // SAFETY: the JVM just gave this interface to this thread.
         let jni = unsafe { Jni::from_raw(jni) };
         begin(vm, jni, prepared, true)
@@ -97,8 +109,7 @@ extern "C" fn vm_init(_: Jvmti, jni: Jni, _: Handle) {
     }));
 }
 
-/// Connects to the recorder and asks the JVM for everything it may give.
-fn prepare(vm: Vm, options: *const c_char) -> Result<Prepared, String> {
+fn parsed(options: *const c_char) -> Result<Options, String> {
     let options = match options.is_null() {
         true => String::new(),
         // SAFETY: the JVM passes a text that ends with a zero byte.
@@ -106,9 +117,28 @@ fn prepare(vm: Vm, options: *const c_char) -> Result<Prepared, String> {
             .to_string_lossy()
             .into_owned(),
     };
-    let options = Options::parse(&options)?;
-    let stream = UnixStream::connect(&options.socket)
-        .map_err(|e| format!("no recorder at {}: {e}", options.socket.display()))?;
+    Options::parse(&options)
+}
+
+/// Connects to the recorder and asks the JVM for everything it may give.
+fn prepare(vm: Vm, options: Options) -> Result<Prepared, String> {
+    let socket = options
+        .socket
+        .as_ref()
+        .ok_or("the option socket=PATH is missing")?;
+    let stream = UnixStream::connect(socket)
+        .map_err(|e| format!("no recorder at {}: {e}", socket.display()))?;
+    let (jvmti, missing) = environment(vm)?;
+    Ok(Prepared {
+        jvmti,
+        stream,
+        options,
+        missing,
+    })
+}
+
+/// An environment with everything the JVM may give, and what it does not give.
+fn environment(vm: Vm) -> Result<(Jvmti, Vec<String>), String> {
     let jvmti = Jvmti::new(vm).ok_or("the JVM has no tool interface")?;
     let mut missing = Vec::new();
     for (bit, what, always) in CAPABILITIES {
@@ -121,12 +151,7 @@ fn prepare(vm: Vm, options: *const c_char) -> Result<Prepared, String> {
     jvmti
         .set_callbacks(&events::callbacks())
         .map_err(jvmti::meaning)?;
-    Ok(Prepared {
-        jvmti,
-        stream,
-        options,
-        missing,
-    })
+    Ok((jvmti, missing))
 }
 
 /// What is asked for, one by one because one refusal refuses all; whether every JVM should have it.
@@ -140,6 +165,23 @@ const CAPABILITIES: [(u32, &str, bool); 6] = [
 ];
 
 fn begin(vm: Vm, jni: Jni, prepared: Prepared, attached: bool) -> Result<(), (i32, String)> {
+    let jvmti = prepared.jvmti;
+    let session = open_session(prepared, attached).map_err(|why| {
+        jvmti.dispose();
+        (attach_result::BUSY, why)
+    })?;
+    regions::offer(jvmti);
+    agent::start(&session, vm, jni).map_err(|why| {
+        session.disconnect();
+        session.uninstall();
+        regions::withdraw(jvmti);
+        jvmti.dispose();
+        (attach_result::FAILED, why)
+    })
+}
+
+/// Makes the connection the current one; fails if there is another.
+fn open_session(prepared: Prepared, attached: bool) -> Result<Arc<Session>, String> {
     let Prepared {
         jvmti,
         stream,
@@ -147,18 +189,10 @@ fn begin(vm: Vm, jni: Jni, prepared: Prepared, attached: bool) -> Result<(), (i3
         missing,
     } = prepared;
     let session = Arc::new(Session::new(jvmti, stream, &options, attached, missing));
-    if session.install().is_err() {
-        jvmti.dispose();
-        return Err((attach_result::BUSY, ALREADY.to_owned()));
-    }
+    session.install().map_err(|()| ALREADY.to_owned())?;
     // Without it the last messages may be lost when the JVM ends, nothing else.
     let _ = jvmti.enable(event::VM_DEATH, true);
-    agent::start(&session, vm, jni).map_err(|why| {
-        session.disconnect();
-        session.uninstall();
-        jvmti.dispose();
-        (attach_result::FAILED, why)
-    })
+    Ok(session)
 }
 
 fn say_not_recording(why: &str) {

@@ -1,28 +1,37 @@
-//! The agent's options: `socket=/path,stacks=32,sample=524288`.
+//! The agent's options: `socket=/path,stacks=32,sample=524288` from a recorder, `violations=/path,overhead=3%` from a person.
 
 use std::path::PathBuf;
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Where the recorder listens.
-    pub socket: PathBuf,
+    /// Where the recorder listens; none if the agent is on its own.
+    pub socket: Option<PathBuf>,
     /// Frames of a stack that are reported.
     pub stacks: usize,
     /// Mean bytes between two allocation samples; 0 is off.
     pub sample: u32,
+    /// Where violations of assertions are written to, for the program that the agent starts.
+    pub violations: Option<PathBuf>,
+    /// The share of the program's time that checks may take, likewise.
+    pub overhead: Option<String>,
 }
 
 const MOST_FRAMES: usize = 1024;
 
 impl Options {
     pub fn parse(text: &str) -> Result<Options, String> {
-        let mut socket = None;
         let mut options = Options {
-            socket: PathBuf::new(),
+            socket: None,
             stacks: 32,
             sample: 524_288,
+            violations: None,
+            overhead: None,
         };
         for option in text.split(',').filter(|option| !option.is_empty()) {
+            // What a plain agent does anyway.
+            if option == "assertions" {
+                continue;
+            }
             let (key, value) = option
                 .split_once('=')
                 .ok_or_else(|| format!("option {option:?} has no value"))?;
@@ -32,13 +41,14 @@ impl Options {
                     .map_err(|_| format!("{value:?} is no number for {key}"))
             };
             match key {
-                "socket" => socket = Some(PathBuf::from(value)),
+                "socket" => options.socket = Some(PathBuf::from(value)),
+                "violations" => options.violations = Some(PathBuf::from(value)),
+                "overhead" => options.overhead = Some(value.to_owned()),
                 "stacks" => options.stacks = (number()? as usize).min(MOST_FRAMES),
                 "sample" => options.sample = number()?,
                 _ => return Err(format!("there is no option {key:?}")),
             }
         }
-        options.socket = socket.ok_or("the option socket=PATH is missing")?;
         Ok(options)
     }
 }
@@ -51,9 +61,11 @@ mod tests {
     fn options_are_read_and_have_defaults() {
         let all = Options::parse("socket=/run/x.sock,stacks=8,sample=0");
         let expected = Options {
-            socket: "/run/x.sock".into(),
+            socket: Some("/run/x.sock".into()),
             stacks: 8,
             sample: 0,
+            violations: None,
+            overhead: None,
         };
         assert_eq!(all, Ok(expected));
         let few = Options::parse("socket=/x").unwrap();
@@ -61,10 +73,15 @@ mod tests {
     }
 
     #[test]
+    fn without_a_recorder_the_agent_is_on_its_own() {
+        for text in ["", "assertions", "violations=/tmp/v.jsonl,overhead=1%"] {
+            assert_eq!(Options::parse(text).unwrap().socket, None, "{text}");
+        }
+    }
+
+    #[test]
     fn mistakes_in_options_are_named() {
         for (text, named) in [
-            ("", "socket"),
-            ("stacks=1", "socket"),
             ("socket=/x,stacks=many", "many"),
             ("socket=/x,samples=1", "samples"),
             ("socket=/x,sample", "sample"),

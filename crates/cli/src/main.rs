@@ -1,5 +1,6 @@
 //! The program `anthill`: reads the command line, runs the command, says how it ended.
 
+mod assertions;
 mod cli;
 mod commands;
 mod definitions;

@@ -112,7 +112,7 @@ impl Drop for Converter {
 }
 
 /// Threads that use all cores: only where nobody else wants them, unless somebody waits for the state.
-fn workers(urgent: bool) -> Result<ThreadPool, String> {
+pub fn workers(urgent: bool) -> Result<ThreadPool, String> {
     let pool = ThreadPoolBuilder::new().start_handler(move |_| {
         if !urgent {
             // Where that is refused, it works all the same.

@@ -54,6 +54,11 @@ impl Events {
         self.waiting.push(Waiting::Ready(event));
     }
 
+    /// There is no trace that anything could be written to.
+    pub fn forget(&mut self) {
+        self.waiting.clear();
+    }
+
     /// Something that should have been recorded was not.
     pub fn dropped(&mut self, time: u64, what: &str, amount: u64, reason: &str) {
         self.push(Event::Dropped(trace::Dropped {

@@ -5,6 +5,7 @@
 
 mod attach;
 mod budget;
+mod checks;
 mod clock;
 mod control;
 mod convert;
@@ -21,8 +22,9 @@ mod spool;
 mod walk;
 
 pub use attach::Jvm;
+pub use checks::{Checker, Checking, Found, Violation};
 pub use control::{Request, ask};
 pub use error::Error;
 pub use folder::recorded;
 pub use options::{Identity, RecordingOptions, When};
-pub use recorder::{attach, record};
+pub use recorder::{attach, record, serve};

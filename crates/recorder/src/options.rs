@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Error;
+use crate::{Checking, Error};
 
 /// When heap states are taken, as far as the overhead allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,12 @@ pub enum Identity {
     All,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RecordingOptions {
+    /// Whether there is a trace; without it only assertions are checked.
+    pub trace: bool,
+    /// Who checks the assertions that the program makes.
+    pub checking: Option<Checking>,
     /// The share of the program's time, from 0 to 1; from 1 on there is no limit.
     pub overhead: f64,
     pub when: When,
@@ -51,7 +55,7 @@ pub struct RecordingOptions {
 impl RecordingOptions {
     /// Makes sure that the trace can be written before anything is started.
     pub(crate) fn reserve(&self) -> Result<(), Error> {
-        let Some(output) = &self.output else {
+        let Some(output) = self.output.as_ref().filter(|_| self.trace) else {
             return Ok(());
         };
         if self.replace {
@@ -108,7 +112,7 @@ impl RecordingOptions {
             "socket={},stacks={},sample={}",
             socket.display(),
             self.stacks,
-            FIRST_SAMPLING
+            if self.trace { FIRST_SAMPLING } else { 0 }
         )
     }
 
@@ -146,6 +150,8 @@ mod tests {
 
     fn to(output: PathBuf) -> RecordingOptions {
         RecordingOptions {
+            trace: true,
+            checking: None,
             overhead: 0.03,
             when: When::Affordable,
             identity: Identity::None,

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
@@ -48,6 +49,27 @@ pub fn start(command: &[OsString], library: &Path, options: &str) -> Result<Chil
             program: program.to_string_lossy().into_owned(),
             source,
         })
+}
+
+/// Closes what this process got from a JVM that started it: the program's files and connections are none of its business, and
+/// would stay open as long as this process lives.
+pub fn close_inherited() {
+    const STANDARD: i32 = 2;
+    let Ok(open) = fs::read_dir("/proc/self/fd") else {
+        return;
+    };
+    let numbers = open.flatten().map(|entry| entry.file_name());
+    let inherited: Vec<i32> = numbers
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .filter(|number| *number > STANDARD)
+        .collect();
+    for number in inherited {
+        // The descriptor of the folder that was just read is closed already.
+        if fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok() {
+            // SAFETY: called before this process opened anything itself, so nobody here owns the descriptor.
+            unsafe { rustix::io::close(number) };
+        }
+    }
 }
 
 fn is_java(program: &OsStr) -> bool {

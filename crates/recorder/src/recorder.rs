@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -15,7 +16,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::folder::RecorderFolder;
-use crate::program::{agent_library, start};
+use crate::program::{agent_library, close_inherited, start};
 use crate::recording::{Recording, Say};
 use crate::{Error, Jvm, RecordingOptions};
 
@@ -54,7 +55,7 @@ pub fn attach(
     jvm: &Jvm,
     options: RecordingOptions,
     say: Say,
-    ready: impl FnOnce(&Path),
+    ready: impl FnOnce(Option<&Path>),
 ) -> Result<(), Error> {
     if !jvm.shares_files() {
         return Err(Error::Attach {
@@ -77,10 +78,26 @@ pub fn attach(
     let stream = loaded.inspect_err(|_| options.release())?;
     stop_on_signals(jvm.pid())?;
     let recording = Recording::start(stream, options, 0, |pid| control_socket(&mut folder, pid))?;
-    for missing in recording.missing() {
-        say(missing);
+    if recording.trace().is_some() {
+        for missing in recording.missing() {
+            say(missing);
+        }
     }
-    ready(&recording.trace());
+    ready(recording.trace().as_deref());
+    say(&recording.run(say));
+    Ok(())
+}
+
+/// Checks the assertions of the JVM whose agent started this process, over the connection that is its standard input.
+pub fn serve(jvm: u32, options: RecordingOptions, say: Say) -> Result<(), Error> {
+    close_inherited();
+    let connection = io::stdin().as_fd().try_clone_to_owned();
+    let stream = connection
+        .map(UnixStream::from)
+        .map_err(|source| Error::file(Path::new("standard input"), source))?;
+    let mut folder = RecorderFolder::new()?;
+    stop_on_signals(jvm)?;
+    let recording = Recording::start(stream, options, 0, |pid| control_socket(&mut folder, pid))?;
     say(&recording.run(say));
     Ok(())
 }
@@ -157,10 +174,9 @@ fn record_one(
     match recording {
         Ok(recording) => {
             let pid = recording.pid();
-            say(&format!(
-                "recording JVM {pid} to {}",
-                recording.trace().display()
-            ));
+            if let Some(trace) = recording.trace() {
+                say(&format!("recording JVM {pid} to {}", trace.display()));
+            }
             for missing in recording.missing() {
                 say(missing);
             }

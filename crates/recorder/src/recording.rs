@@ -13,9 +13,10 @@ use anthill_trace::{self as trace, Event, Facts, Moment, StateKind, TraceWriter}
 use anthill_wire::{self as wire, Frames, FromAgent, ToAgent};
 
 use crate::budget::{Budget, Cost};
+use crate::checks::{Checks, Found, Run, Stage, Violation, shortened};
 use crate::clock::{Clock, own_cpu};
 use crate::control::{self, Reply, Request};
-use crate::convert::{Converted, Converter, Job, Source, Written};
+use crate::convert::{Converted, Converter, Job, Source, Written, workers};
 use crate::events::Events;
 use crate::options::FIRST_SAMPLING;
 use crate::schedule::Schedule;
@@ -47,6 +48,8 @@ enum Input {
     AgentGone(Option<String>),
     Control(Request, Reply),
     Converted(Converted),
+    /// What a check has found, and the processor time it took.
+    Checked(Result<Vec<Found>, String>, Duration),
 }
 
 /// A state that was ordered and not yet written.
@@ -67,12 +70,16 @@ pub struct Recording {
     clock: Clock,
     agent: UnixStream,
     inputs: Receiver<Input>,
-    writer: Arc<Mutex<TraceWriter>>,
+    /// For threads that report to this one.
+    sender: Sender<Input>,
+    /// Nothing if only assertions are checked.
+    writer: Option<Arc<Mutex<TraceWriter>>>,
     converter: Option<Converter>,
     spool: Spool,
     events: Events,
     budget: Budget,
     schedule: Schedule,
+    checks: Checks,
     classes: ClassTable,
     pending: Option<Pending>,
     orders: u32,
@@ -115,26 +122,41 @@ impl Recording {
         let mut frames = Frames::new(reading);
         let hello = greet(&mut frames)?;
         let trace = options.trace_of(hello.pid, index);
-        let writer = TraceWriter::create(&trace, &facts(&hello, &options))?;
-        let spool = Spool::new(options.spool.as_deref(), folder_of(&trace))?;
+        let writer = match options.trace {
+            true => {
+                let writer = TraceWriter::create(&trace, &facts(&hello, &options))?;
+                Some(Arc::new(Mutex::new(writer)))
+            }
+            false => None,
+        };
+        let temporary = std::env::temp_dir();
+        let beside = match options.trace {
+            true => folder_of(&trace),
+            false => &temporary,
+        };
+        let spool = Spool::new(options.spool.as_deref(), beside)?;
         let (sender, inputs) = mpsc::channel();
         control::serve(control(hello.pid)?, sender.clone(), Input::Control);
         listen(frames, sender.clone());
-        let writer = Arc::new(Mutex::new(writer));
-        let converter = Converter::start(writer.clone(), move |converted| {
-            // Nobody waits for it any more if the recording is over.
-            let _ = sender.send(Input::Converted(converted));
+        let converter = writer.clone().map(|writer| {
+            let sender = sender.clone();
+            Converter::start(writer, move |converted| {
+                // Nobody waits for it any more if the recording is over.
+                let _ = sender.send(Input::Converted(converted));
+            })
         });
         let mut recording = Recording {
             clock: Clock::new(hello.now_ns),
             budget: Budget::new(options.overhead, hello.cores),
             schedule: Schedule::new(options.when),
+            checks: Checks::new(options.checking.clone()),
             events: Events::new(hello.now_ns),
             options,
             agent: stream,
             inputs,
+            sender,
             writer,
-            converter: Some(converter),
+            converter,
             spool,
             classes: ClassTable::new(&hello),
             pending: None,
@@ -159,8 +181,10 @@ impl Recording {
         Ok(recording)
     }
 
-    pub fn trace(&self) -> PathBuf {
-        self.lock().path().to_owned()
+    /// Where the recording goes to; nothing if only assertions are checked.
+    pub fn trace(&self) -> Option<PathBuf> {
+        let writer = self.writer.as_ref()?;
+        Some(locked(writer).path().to_owned())
     }
 
     pub fn pid(&self) -> u32 {
@@ -170,10 +194,6 @@ impl Recording {
     /// What this JVM cannot deliver, a sentence each.
     pub fn missing(&self) -> &[String] {
         &self.hello.missing
-    }
-
-    fn lock(&self) -> MutexGuard<'_, TraceWriter> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How sampled objects are followed.
@@ -187,6 +207,9 @@ impl Recording {
 
     /// Tells the agent what to follow.
     fn instruct(&mut self) {
+        if self.writer.is_none() {
+            return;
+        }
         let follow = self.follow();
         if self.options.identity == Identity::Heads {
             let heads = self.options.heads.iter().map(|name| wire::HeadClass {
@@ -226,6 +249,10 @@ impl Recording {
                     self.state_written(converted);
                     false
                 }
+                Ok(Input::Checked(result, cpu)) => {
+                    self.checked(result, cpu);
+                    false
+                }
                 Err(RecvTimeoutError::Timeout) => false,
                 Err(RecvTimeoutError::Disconnected) => true,
             };
@@ -246,7 +273,16 @@ impl Recording {
                     pending.identities.extend(identities.objects);
                 }
             }
-            FromAgent::StateDone(done) => self.state_taken(done),
+            FromAgent::StateDone(done) => match self.checks.dumping(done.order) {
+                Some((run, path)) => self.look_at(run, path, &done),
+                None => self.state_taken(done),
+            },
+            FromAgent::Asserts(_) => self.checks.program_asserts(),
+            FromAgent::CheckAsked(asked) => {
+                self.checks.ask(asked);
+                self.check_if_due();
+            }
+            FromAgent::Assertions(counts) => self.counted(&counts),
             FromAgent::Shape(shape) => self.classes.add_shape(shape),
             FromAgent::Cost(cost) => {
                 self.sampling.latest_event_ns = cost.event_ns;
@@ -283,13 +319,16 @@ impl Recording {
         }
         self.last_gc = gc.number;
         self.schedule.collected(gc.kind, gc.number.into());
+        self.checks.collected(gc.kind);
         self.events.add(FromAgent::Gc(gc));
         self.take_if_due();
+        self.check_if_due();
     }
 
     fn take_if_due(&mut self) {
         let now = self.clock.now();
-        if self.pending.is_some() || self.stopping.is_some() {
+        let busy = self.pending.is_some() || !self.checks.is_idle();
+        if busy || self.stopping.is_some() || self.writer.is_none() {
             return;
         }
         let affordable = now >= self.budget.earliest(self.used_heap);
@@ -345,7 +384,8 @@ impl Recording {
 
     /// Whether a state would fit where the trace is; the disk is never filled up.
     fn room_in_trace(&self, heap: u64) -> Result<(), String> {
-        let trace = folder_of(&self.trace()).to_owned();
+        let trace = self.trace().ok_or("there is no trace")?;
+        let trace = folder_of(&trace).to_owned();
         let needed = (heap as f64 * self.state_per_heap * 1.5) as u64;
         let (free, total) = room(&trace);
         let left = LEFT_TO_OTHERS.min(total / 20);
@@ -379,12 +419,8 @@ impl Recording {
         };
         let failure = done.failure.clone();
         let failure = failure.and_then(|reason| {
-            // A JVM without the management module still writes dumps when it is asked from outside.
             let asked = self.options.identity != Identity::All;
-            let dumped = asked
-                && Jvm::find(self.hello.pid)
-                    .and_then(|jvm| jvm.dump(&pending.path))
-                    .is_ok();
+            let dumped = asked && dumped_from_outside(self.hello.pid, &pending.path);
             (!dumped).then_some(reason)
         });
         if let Some(reason) = failure {
@@ -482,6 +518,9 @@ impl Recording {
                 }));
                 reply.done(&format!("marked `{text}` at {:.1?}", self.clock.now()));
             }
+            Request::Snapshot { .. } if self.writer.is_none() => {
+                reply.refused("only assertions are checked; there is no trace");
+            }
             Request::Snapshot { .. } if self.pending.is_some() => {
                 reply.refused("a state is being taken just now; try again in a moment");
             }
@@ -495,14 +534,10 @@ impl Recording {
     }
 
     fn status(&self) -> String {
-        let share = self.budget.spent() / self.clock.now().as_secs_f64().max(0.001) * 100.0;
-        format!(
-            "{}: {:.0} s, {} states, {:.1} % of the time for states",
-            self.lock().path().display(),
-            self.clock.now().as_secs_f64(),
-            self.states,
-            share
-        )
+        match self.trace() {
+            Some(trace) => format!("{}: {}", trace.display(), self.summary()),
+            None => self.summary(),
+        }
     }
 
     fn agent_gone(&mut self, reason: Option<String>) {
@@ -515,6 +550,7 @@ impl Recording {
 
     fn tick(&mut self, say: Say) {
         self.take_if_due();
+        self.check_if_due();
         self.tune_sampling();
         let now = self.clock.now();
         if now.saturating_sub(self.written) >= WRITE_TICK {
@@ -525,7 +561,9 @@ impl Recording {
 
     /// Unless a state is being written: then the events wait.
     fn write_events(&mut self, say: Say) {
-        let writer = self.writer.clone();
+        let Some(writer) = self.writer.clone() else {
+            return self.events.forget();
+        };
         let Ok(mut writer) = writer.try_lock() else {
             return;
         };
@@ -542,6 +580,9 @@ impl Recording {
     }
 
     fn tune_sampling(&mut self) {
+        if self.writer.is_none() {
+            return;
+        }
         let now = self.clock.now();
         let time = now.saturating_sub(self.sampling.at);
         if time < SAMPLING_TICK {
@@ -587,11 +628,13 @@ impl Recording {
             what: "all".to_owned(),
         }));
         self.write_events(say);
-        let (trace, text) = (self.trace(), self.summary());
+        let (trace, mut text) = (self.trace(), self.summary());
         let reply = self.stopping.take();
         self.close(say);
-        let bytes = std::fs::metadata(&trace).map_or(0, |metadata| metadata.len());
-        let text = format!("{}: {:.1} MB, {text}", trace.display(), bytes as f64 / 1e6);
+        if let Some(trace) = trace {
+            let bytes = std::fs::metadata(&trace).map_or(0, |metadata| metadata.len());
+            text = format!("{}: {:.1} MB, {text}", trace.display(), bytes as f64 / 1e6);
+        }
         if let Some(reply) = reply {
             reply.done(&text);
         }
@@ -600,7 +643,7 @@ impl Recording {
 
     /// The converter is gone, so nobody else has the writer.
     fn close(self, say: Say) {
-        let Some(writer) = Arc::into_inner(self.writer) else {
+        let Some(writer) = self.writer.and_then(Arc::into_inner) else {
             return;
         };
         let writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -613,16 +656,170 @@ impl Recording {
 
     fn summary(&self) -> String {
         let seconds = self.clock.now().as_secs_f64();
-        let dropped = match self.dropped_states {
-            0 => String::new(),
-            dropped => format!(", {dropped} dropped"),
-        };
-        format!(
-            "{seconds:.0} s, {} states{dropped}, {:.1} % of the time for states",
-            self.states,
-            self.budget.spent() / seconds.max(0.001) * 100.0
-        )
+        let mut parts = vec![format!("{seconds:.0} s")];
+        if self.writer.is_some() {
+            parts.push(format!("{} states", self.states));
+        }
+        if self.dropped_states > 0 {
+            parts.push(format!("{} dropped", self.dropped_states));
+        }
+        let mut what = "states";
+        if self.checks.made > 0 || self.writer.is_none() {
+            what = "states and checks";
+            let Checks { made, found, .. } = &self.checks;
+            parts.push(format!(
+                "assertions checked {made} times, {found} violations"
+            ));
+        }
+        let share = self.budget.spent() / seconds.max(0.001) * 100.0;
+        parts.push(format!("{share:.1} % of the time for {what}"));
+        parts.join(", ")
     }
+}
+
+/// Assertions of the program.
+impl Recording {
+    /// Begins a check that was asked for, or that is due and affordable.
+    fn check_if_due(&mut self) {
+        if self.pending.is_some() || self.stopping.is_some() {
+            return;
+        }
+        let now = self.clock.now();
+        let affordable = now >= self.budget.earliest(self.used_heap);
+        if let Some(run) = self.checks.next(now, affordable) {
+            self.begin_check(run);
+        }
+    }
+
+    fn begin_check(&mut self, mut run: Run) {
+        self.orders += 1;
+        run.order = self.orders;
+        let order = wire::CountAssertions {
+            order: run.order,
+            // Whoever asks wants to know about now; otherwise the program collects when it needs to.
+            collect: !run.asked.is_empty(),
+        };
+        self.checks.begin(self.clock.now(), run);
+        self.send(&ToAgent::CountAssertions(order));
+    }
+
+    /// Takes a dump if there is anything to check.
+    fn counted(&mut self, counts: &wire::Assertions) {
+        let Some(mut run) = self.checks.counting(counts.order) else {
+            return;
+        };
+        let lifetime = counts.dead + counts.survivors;
+        if lifetime + counts.instances + counts.unshared + counts.owned == 0 {
+            return self.answer_check(&run, Ok(Vec::new()));
+        }
+        self.orders += 1;
+        run.order = self.orders;
+        let name = format!("{}.check", run.order);
+        match self.spool.place(&name, self.used_heap) {
+            Err(reason) => self.answer_check(&run, Err(reason)),
+            Ok(path) => {
+                self.send(&ToAgent::TakeDump(wire::TakeDump {
+                    order: run.order,
+                    path: path.display().to_string(),
+                    collect: false,
+                    find_heads: false,
+                    limit: 0,
+                }));
+                self.checks.stage = Stage::Dumping(run, path);
+            }
+        }
+    }
+
+    /// Has a dump checked, beside everything else.
+    fn look_at(&mut self, run: Run, path: PathBuf, done: &wire::StateDone) {
+        if let Some(reason) = &done.failure {
+            if !dumped_from_outside(self.hello.pid, &path) {
+                let _ = std::fs::remove_file(&path);
+                return self.answer_check(&run, Err(reason.clone()));
+            }
+        }
+        let Some(checker) = self.checks.checker() else {
+            return;
+        };
+        let (forgiven, urgent) = (run.forgiven, !run.asked.is_empty());
+        let sender = self.sender.clone();
+        self.checks.stage = Stage::Checking(run, Duration::from_nanos(done.pause_ns));
+        thread::spawn(move || {
+            let before = own_cpu();
+            let result =
+                workers(urgent).and_then(|pool| pool.install(|| checker.check(&path, forgiven)));
+            let _ = std::fs::remove_file(&path);
+            // Nobody waits for it any more if the recording is over.
+            let _ = sender.send(Input::Checked(result, own_cpu().saturating_sub(before)));
+        });
+    }
+
+    fn checked(&mut self, result: Result<Vec<Found>, String>, cpu: Duration) {
+        let Some((mut run, pause)) = self.checks.checking() else {
+            return;
+        };
+        let now = self.clock.now();
+        let cost = Cost { pause, beside: cpu };
+        self.budget.taken(now, self.used_heap, cost);
+        self.events.push(Event::Cost(trace::Cost {
+            time: self.clock.now_ns(),
+            pause: pause.as_nanos() as u64,
+            agent: 0,
+            recorder: cpu.as_nanos() as u64,
+            what: "check of assertions".to_owned(),
+        }));
+        let result = result.map(|found| self.checks.believed(found));
+        match result {
+            Ok((_, true)) if !run.asked.is_empty() && !run.again => {
+                run.again = true;
+                self.begin_check(run);
+            }
+            Ok((violations, _)) => self.answer_check(&run, Ok(violations)),
+            Err(reason) => self.answer_check(&run, Err(reason)),
+        }
+    }
+
+    /// Tells the program, the file and the trace what was found.
+    fn answer_check(&mut self, run: &Run, result: Result<Vec<Violation>, String>) {
+        self.checks.made += 1;
+        let (failure, mut violations) = match result {
+            Ok(violations) => (None, violations),
+            Err(reason) => {
+                self.events
+                    .dropped(self.clock.now_ns(), "check", 1, &reason);
+                (Some(reason), Vec::new())
+            }
+        };
+        self.checks.found += violations.len() as u64;
+        if let Err(reason) = self.checks.write(&violations) {
+            let time = self.clock.now_ns();
+            self.events
+                .dropped(time, "violations", violations.len() as u64, &reason);
+        }
+        shortened(&mut violations);
+        // Whatever nobody asked for is news for the program too.
+        let numbers = if run.asked.is_empty() {
+            &[0][..]
+        } else {
+            &run.asked
+        };
+        for &number in numbers {
+            self.send(&ToAgent::CheckDone(wire::CheckDone {
+                number,
+                failure: failure.clone(),
+                violations: violations.clone(),
+            }));
+        }
+    }
+}
+
+/// A JVM without the management module still writes dumps when it is asked from outside.
+fn dumped_from_outside(pid: u32, path: &Path) -> bool {
+    Jvm::find(pid).and_then(|jvm| jvm.dump(path)).is_ok()
+}
+
+fn locked(writer: &Mutex<TraceWriter>) -> MutexGuard<'_, TraceWriter> {
+    writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn folder_of(file: &Path) -> &Path {

@@ -31,6 +31,12 @@ messages! {
         Flushed(u32) = 14,
         /// The last message: the JVM ends, or the agent was told to stop.
         Goodbye(Goodbye) = 15,
+        /// The Java API is in use: the program may make assertions.
+        Asserts(Asserts) = 16,
+        /// The answer to `CountAssertions`.
+        Assertions(Assertions) = 17,
+        /// The program wants to have its assertions checked now, and waits for `CheckDone`.
+        CheckAsked(CheckAsked) = 18,
     }
 }
 
@@ -48,6 +54,10 @@ messages! {
         Flush(u32) = 6,
         /// Stop all events, forget all objects, say goodbye and close the connection; the JVM goes on.
         Stop(Stop) = 7,
+        /// Say how many assertions there are.
+        CountAssertions(CountAssertions) = 8,
+        /// What a check has found, for the program.
+        CheckDone(CheckDone) = 9,
     }
 }
 
@@ -266,6 +276,65 @@ structs! {
     }
 
     pub struct Stop {}
+
+    pub struct Asserts {}
+
+    /// Assertions that have not come true by themselves: those of objects that died are gone.
+    pub struct Assertions {
+        pub order: u32,
+        /// Objects that should be dead and are not reported.
+        pub dead: u64,
+        /// The same of objects that were allocated in regions.
+        pub survivors: u64,
+        pub instances: u64,
+        pub unshared: u64,
+        pub owned: u64,
+        /// The last garbage collection before they were counted.
+        pub gc: u32,
+    }
+
+    pub struct CheckAsked {
+        /// Of the program's, for `CheckDone`.
+        pub number: u64,
+        /// `Thread.getId()` of a thread whose local variables may refer to objects that should be dead; 0 for none.
+        pub forgiven: u64,
+    }
+
+    pub struct CountAssertions {
+        pub order: u32,
+        /// Do a full garbage collection before it.
+        pub collect: bool,
+    }
+
+    pub struct CheckDone {
+        /// That of `CheckAsked`; 0 if nobody asked.
+        pub number: u64,
+        /// Why there was no check; nothing else counts then.
+        pub failure: Option<String>,
+        pub violations: Vec<Violation>,
+    }
+
+    /// Assertions that do not hold, equal ones together.
+    pub struct Violation {
+        /// As the Java API calls it: `DEAD`.
+        pub kind: String,
+        pub message: Option<String>,
+        pub class: String,
+        pub bytes: u64,
+        pub count: u64,
+        /// The innermost frame first.
+        pub made_at: Vec<String>,
+        /// Lines each, the root first.
+        pub paths: Vec<Vec<String>>,
+        /// Everything in words.
+        pub text: String,
+        /// Everything as JSON.
+        pub json: String,
+        /// The program's numbers of the assertions.
+        pub assertions: Vec<u64>,
+        /// The same for violations that differ in their objects only.
+        pub key: String,
+    }
 }
 
 kinds! {

@@ -22,15 +22,23 @@ Examples:
   anthill attach 4711
       Record with at most 3 % overhead into anthill-4711.trace
   anthill attach 4711 --overhead 1% --at full-gc -o shop.trace
+  anthill attach 4711 --assertions
+      Check the GC assertions that the program makes, without a trace
   anthill mark 4711 'after deploy'; anthill snapshot 4711; anthill detach 4711")]
 pub struct Arguments {
     /// The process number of the JVM; `jps` lists them
     pub pid: u32,
     #[command(flatten)]
     pub recording: RecordingArguments,
+    /// Only check the GC assertions that the program makes; there is no trace
+    #[arg(long, conflicts_with_all = ["output", "replace", "every", "at", "contents", "identity", "stacks"])]
+    pub assertions: bool,
     /// Record in the foreground
     #[arg(long)]
     pub foreground: bool,
+    /// Standard input is the connection to the JVM that started this process
+    #[arg(long, hide = true, requires = "assertions")]
+    pub connected: bool,
     /// Record, and tell on standard output how it goes
     #[arg(long, hide = true, conflicts_with = "foreground")]
     pub background: bool,
@@ -42,10 +50,16 @@ const SAY: &str = "SAY ";
 const READY: &str = "READY ";
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let options = || RecordingOptions {
+        trace: !arguments.assertions,
+        ..arguments.recording.options()
+    };
+    if arguments.connected {
+        return Ok(anthill_recorder::serve(arguments.pid, options(), say)?);
+    }
     let jvm = Jvm::find(arguments.pid)?;
-    let options = || arguments.recording.options();
     if arguments.foreground {
-        let ready = |trace: &Path| say(&recording(&jvm, &trace.display().to_string()));
+        let ready = |trace: Option<&Path>| say(&recording(&jvm, &name(trace)));
         return Ok(anthill_recorder::attach(&jvm, options(), say, ready)?);
     }
     if arguments.background {
@@ -83,14 +97,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Err(Failure::Program(2))
 }
 
+/// Empty if there is no trace.
+fn name(trace: Option<&Path>) -> String {
+    trace.map_or(String::new(), |trace| trace.display().to_string())
+}
+
 fn recording(jvm: &Jvm, trace: &str) -> String {
     let pid = jvm.pid();
-    format!("recording JVM {pid} to {trace}; `anthill detach {pid}` ends it")
+    match trace {
+        "" => format!("checking the assertions of JVM {pid}; `anthill detach {pid}` ends it"),
+        trace => format!("recording JVM {pid} to {trace}; `anthill detach {pid}` ends it"),
+    }
 }
 
 /// Standard error is nobody's here: whoever started this process may wait until it is closed.
 fn record_in_background(jvm: &Jvm, options: RecordingOptions) -> Result<(), Failure> {
-    let ready = |trace: &Path| tell(&format!("{READY}{}", trace.display()));
+    let ready = |trace: Option<&Path>| tell(&format!("{READY}{}", name(trace)));
     let recorded =
         anthill_recorder::attach(jvm, options, |text| tell(&format!("{SAY}{text}")), ready);
     if let Err(error) = recorded {

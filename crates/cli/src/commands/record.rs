@@ -1,13 +1,15 @@
 //! `anthill record`: starts a program with the agent and writes what happens in its heap.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use anthill_recorder::{Identity, RecordingOptions, When};
+use anthill_recorder::{Checking, Identity, RecordingOptions, When};
 use anthill_structures::{Definitions, Item, Role};
 use clap::{Args, ValueEnum};
 
+use crate::assertions::ProgramAssertions;
 use crate::failure::{Failure, say};
 use crate::source::percent;
 
@@ -83,6 +85,9 @@ pub struct RecordingArguments {
     /// Where the JVM puts its dumps until they are converted [default: memory, or beside the trace]
     #[arg(long, value_name = "DIR")]
     pub spool: Option<PathBuf>,
+    /// Append violations of the program's GC assertions to this file, as lines of JSON
+    #[arg(long, value_name = "FILE")]
+    pub violations: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -96,6 +101,11 @@ impl RecordingArguments {
     pub fn options(&self) -> RecordingOptions {
         let every = self.every.map(When::Every);
         RecordingOptions {
+            trace: true,
+            checking: Some(Checking {
+                checker: Arc::new(ProgramAssertions),
+                violations: self.violations.as_deref().and_then(absolute),
+            }),
             overhead: self.overhead / 100.0,
             when: every.or(self.at).unwrap_or(When::Affordable),
             identity: match self.identity {
@@ -111,6 +121,11 @@ impl RecordingArguments {
             spool: self.spool.clone(),
         }
     }
+}
+
+/// The recorder may work somewhere else.
+fn absolute(file: &Path) -> Option<PathBuf> {
+    std::path::absolute(file).ok()
 }
 
 /// A time that is not zero, as in `30s`.

@@ -174,6 +174,8 @@ public final class Checks {
                     react(one.violation, true);
                 }
             }
+        } else {
+            aloneAfterCollection(failure);
         }
     }
 
@@ -260,6 +262,10 @@ public final class Checks {
 
     /** After a full collection what was asserted dead before it and is still there is a violation; how it is held is not known. */
     static void aloneAfterCollection() {
+        aloneAfterCollection(Agent.reason());
+    }
+
+    private static void aloneAfterCollection(String why) {
         long before;
         synchronized (SEEN) {
             long collections = Agent.fullCollections();
@@ -270,7 +276,7 @@ public final class Checks {
             aloneSince = collections;
             assertedBefore = Agent.lastId();
         }
-        for (Found one : alone(Agent.reason(), before, false)) {
+        for (Found one : alone(why, before, false)) {
             if (one.isNew) {
                 react(one.violation, true);
             }

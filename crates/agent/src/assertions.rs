@@ -1,0 +1,443 @@
+//! GC assertions: the native half of `dev.anthill.internal.Agent`, of which every class loader may have a copy. It says
+//! where assertions are made, passes on what the program asks, and brings back what was found; it checks nothing.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, OnceLock, RwLock};
+
+use anthill_wire::{Asserts, CheckAsked, CheckDone, FromAgent};
+
+use crate::gc::GcCounters;
+use crate::jni::{Argument, Handle, Jni, Member, Native, Vm};
+use crate::jvmti::{FrameInfo, Jvmti, capability};
+use crate::perf::PerfData;
+use crate::session::{Session, current, locked};
+use crate::{plain, regions};
+
+const CLASS: &str = "Ldev/anthill/internal/Agent;";
+
+/// What a copy of the class is told; numbers as in its Java half.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Off = 0,
+    Idle = 1,
+    Starting = 2,
+    Connected = 3,
+    Alone = 4,
+}
+
+/// A copy of the class and the methods that are called.
+#[derive(Clone, Copy)]
+struct Copy {
+    /// Weak, so that its class loader can go.
+    class: Handle,
+    changed: Member,
+    count: Member,
+    deliver: Member,
+}
+
+static COPIES: Mutex<Vec<Copy>> = Mutex::new(Vec::new());
+static VM: OnceLock<Vm> = OnceLock::new();
+
+/// Remembers the JVM for when the program asks for something.
+pub fn know(vm: Vm) {
+    let _ = VM.set(vm);
+}
+
+pub fn vm() -> Option<Vm> {
+    VM.get().copied()
+}
+
+/// Found by the JVM under this name when a copy of the class is initialised.
+#[unsafe(no_mangle)]
+pub extern "C" fn Java_dev_anthill_internal_Agent_register(jni: Jni, class: Handle) -> i64 {
+    let registered = catch_unwind(AssertUnwindSafe(|| {
+        let number = register(jni, class)?;
+        let state = match current().filter(|session| !session.is_ending()) {
+            Some(session) => {
+                session.outbox.say_now(&FromAgent::Asserts(Asserts {}));
+                State::Connected
+            }
+            None => plain::state(),
+        };
+        Ok::<i64, String>((number as i64) << 8 | state as i64)
+    }));
+    match registered {
+        Ok(Ok(registered)) => registered,
+        _ => State::Off as i64,
+    }
+}
+
+/// Makes the native methods of a copy known and remembers it; its number, from 1.
+fn register(jni: Jni, class: Handle) -> Result<usize, String> {
+    jni.register(class, &natives())?;
+    let copy = Copy {
+        class: jni.new_weak(class),
+        changed: jni.static_method(class, c"changed", c"(ILjava/lang/String;)V")?,
+        count: jni.static_method(class, c"count", c"(Z)[J")?,
+        deliver: jni.static_method(
+            class,
+            c"deliver",
+            c"(JLjava/lang/String;[Ljava/lang/String;)V",
+        )?,
+    };
+    let mut copies = locked(&COPIES);
+    let known = copies.iter().position(|one| jni.is_same(one.class, class));
+    match known {
+        Some(known) => {
+            jni.delete_weak(copy.class);
+            Ok(known + 1)
+        }
+        None => {
+            copies.push(copy);
+            Ok(copies.len())
+        }
+    }
+}
+
+fn natives() -> [Native; 10] {
+    // SAFETY: each function takes and returns what its signature says.
+    unsafe {
+        [
+            Native::new(c"begin", c"()V", begin as *const c_void),
+            Native::new(c"site", c"()I", site as *const c_void),
+            Native::new(
+                c"frames",
+                c"(I)[Ljava/lang/String;",
+                frames as *const c_void,
+            ),
+            Native::new(c"ask", c"(JJ)Z", ask as *const c_void),
+            Native::new(c"collect", c"()V", collect as *const c_void),
+            Native::new(
+                c"fullCollections",
+                c"()J",
+                full_collections as *const c_void,
+            ),
+            Native::new(c"open", c"()Z", open as *const c_void),
+            Native::new(c"enter", c"(J)V", enter as *const c_void),
+            Native::new(c"close", c"()V", close as *const c_void),
+            Native::new(
+                c"survivors",
+                c"(J)[Ljava/lang/Object;",
+                survivors as *const c_void,
+            ),
+        ]
+    }
+}
+
+/// Tells all copies, also those that were initialised before the agent came.
+pub fn connected(session: &Session, jni: Jni) {
+    if session.attached {
+        register_loaded(session.jvmti, jni);
+    }
+    if tell(jni, State::Connected, None) {
+        session.outbox.say_now(&FromAgent::Asserts(Asserts {}));
+    }
+}
+
+/// The recording is over: without it there is nobody who checks.
+pub fn disconnected(jni: Jni) {
+    match plain::state() {
+        // Its thread tells why.
+        State::Starting => {}
+        state => {
+            tell(
+                jni,
+                state,
+                Some("the recorder that checked assertions is gone"),
+            );
+        }
+    }
+}
+
+fn register_loaded(jvmti: Jvmti, jni: Jni) {
+    for class in jvmti.loaded_classes().unwrap_or_default() {
+        if jvmti.class_signature(class).as_deref() == Some(CLASS) {
+            // Another class of that name: it is left alone.
+            let _ = register(jni, class);
+        }
+        jni.delete_local(class);
+    }
+}
+
+/// Tells all copies what they can count on; whether there is one.
+pub fn tell(jni: Jni, state: State, why: Option<&str>) -> bool {
+    let mut told = false;
+    each(jni, |copy, class| {
+        told = true;
+        let why = match why {
+            Some(why) => jni.new_text(why)?,
+            None => Handle::NULL,
+        };
+        let arguments = [Argument::number(state as i64), Argument::object(why)];
+        jni.call_static_void(class, copy.changed, &arguments)
+    });
+    told
+}
+
+/// Calls something for every copy that is still there.
+fn each(jni: Jni, mut call: impl FnMut(&Copy, Handle) -> Result<(), String>) {
+    // Not under the lock: Java code may register another copy meanwhile.
+    let copies: Vec<Copy> = locked(&COPIES).clone();
+    for copy in copies {
+        let called = jni.in_frame(|| {
+            let class = jni.new_local(copy.class);
+            if class.is_null() {
+                return Ok(());
+            }
+            call(&copy, class)
+        });
+        if let Err(why) = called {
+            eprintln!("anthill: assertions: {why}");
+        }
+    }
+}
+
+/// How many assertions of each kind there are; `collected` if there was a collection since they were counted last.
+pub fn count(jni: Jni, collected: bool) -> [u64; 5] {
+    let mut sum = [0; 5];
+    each(jni, |copy, class| {
+        let arguments = [Argument::flag(collected)];
+        let counts = jni.call_static_object(class, copy.count, &arguments)?;
+        let counts: [i64; 5] = jni.longs(counts);
+        for (sum, count) in sum.iter_mut().zip(counts) {
+            *sum += count.max(0) as u64;
+        }
+        Ok(())
+    });
+    sum
+}
+
+/// Brings the program what a check has found.
+pub fn deliver(jni: Jni, done: &CheckDone) {
+    let lines = |lines: &[String], between: &str| Some(lines.join(between));
+    let mut fields: Vec<Option<String>> = Vec::new();
+    for violation in &done.violations {
+        let paths: Vec<String> = violation.paths.iter().map(|path| path.join("\n")).collect();
+        let numbers: Vec<String> = violation.assertions.iter().map(u64::to_string).collect();
+        fields.extend([
+            Some(violation.kind.clone()),
+            violation.message.clone(),
+            Some(violation.class.clone()),
+            Some(violation.bytes.to_string()),
+            Some(violation.count.to_string()),
+            lines(&violation.made_at, "\n"),
+            lines(&paths, "\n\n"),
+            Some(violation.text.clone()),
+            Some(violation.json.clone()),
+            lines(&numbers, ","),
+            Some(violation.key.clone()),
+        ]);
+    }
+    each(jni, |copy, class| {
+        let failure = match &done.failure {
+            Some(failure) => jni.new_text(failure)?,
+            None => Handle::NULL,
+        };
+        let fields = jni.new_texts(fields.iter().map(Option::as_deref))?;
+        let arguments = [
+            Argument::number(done.number as i64),
+            Argument::object(failure),
+            Argument::object(fields),
+        ];
+        jni.call_static_void(class, copy.deliver, &arguments)
+    });
+}
+
+// Native methods. None may panic into the JVM.
+
+fn guarded<T>(otherwise: T, work: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(otherwise)
+}
+
+extern "C" fn begin(jni: Jni, _: Handle) {
+    guarded((), || plain::begin(jni));
+}
+
+extern "C" fn ask(_: Jni, _: Handle, number: i64, forgiven: i64) -> u8 {
+    guarded(0, || {
+        let Some(session) = current().filter(|session| !session.is_ending()) else {
+            return 0;
+        };
+        session.outbox.say_now(&FromAgent::CheckAsked(CheckAsked {
+            number: number as u64,
+            forgiven: forgiven as u64,
+        }));
+        1
+    })
+}
+
+extern "C" fn collect(_: Jni, _: Handle) {
+    guarded((), || {
+        if let Some(environment) = environment() {
+            // What cannot be collected is simply still there.
+            let _ = environment.force_gc();
+        }
+    });
+}
+
+extern "C" fn full_collections(_: Jni, _: Handle) -> i64 {
+    guarded(-1, || {
+        static COUNTERS: OnceLock<Option<GcCounters>> = OnceLock::new();
+        let counters = COUNTERS.get_or_init(|| Some(GcCounters::new(&PerfData::find().ok()?)));
+        let count = counters.as_ref().and_then(GcCounters::full);
+        count.map_or(-1, |count| count as i64)
+    })
+}
+
+extern "C" fn open(jni: Jni, _: Handle) -> u8 {
+    guarded(0, || u8::from(regions::open(jni)))
+}
+
+extern "C" fn enter(_: Jni, _: Handle, region: i64) {
+    regions::enter(region as u64);
+}
+
+extern "C" fn close(_: Jni, _: Handle) {
+    guarded((), regions::close);
+}
+
+extern "C" fn survivors(jni: Jni, _: Handle, region: i64) -> Handle {
+    guarded(Handle::NULL, || regions::survivors(jni, region as u64))
+}
+
+// Where assertions are made.
+
+/// Frames of a place that are kept.
+const FRAMES: usize = 8;
+/// Frames of the API between the native method and the first that may be the program's.
+const OWN: i32 = 3;
+/// How far the program's frames are looked for: near at first.
+const NEAR: usize = 12;
+const FAR: usize = 128;
+/// More places are not told apart.
+const MOST_SITES: usize = 100_000;
+
+type Key = Box<[(usize, i64)]>;
+
+#[derive(Clone, Copy)]
+enum Place {
+    Site(i32),
+    /// So near there are too few frames of the program.
+    LookFurther,
+}
+
+#[derive(Default)]
+struct Sites {
+    places: HashMap<Key, Place>,
+    frames: Vec<Vec<String>>,
+}
+
+fn sites() -> &'static RwLock<Sites> {
+    static SITES: OnceLock<RwLock<Sites>> = OnceLock::new();
+    SITES.get_or_init(RwLock::default)
+}
+
+/// An environment of its own that stays, whoever else works for the program.
+fn environment() -> Option<Jvmti> {
+    static ENVIRONMENT: OnceLock<Option<Jvmti>> = OnceLock::new();
+    *ENVIRONMENT.get_or_init(|| {
+        let jvmti = Jvmti::new(vm()?)?;
+        let useful = [
+            capability::SOURCE_FILE_NAME,
+            capability::LINE_NUMBERS,
+            capability::VIRTUAL_THREADS,
+        ];
+        for bit in useful {
+            // Without it places are less precise.
+            let _ = jvmti.add_capability(bit);
+        }
+        Some(jvmti)
+    })
+}
+
+extern "C" fn site(jni: Jni, _: Handle) -> i32 {
+    guarded(0, || {
+        let Some(jvmti) = environment() else { return 0 };
+        let mut near = [FrameInfo::EMPTY; NEAR];
+        let count = jvmti.stack_from(Handle::NULL, OWN, &mut near);
+        match place(jvmti, jni, &near[..count], count == NEAR) {
+            Place::Site(site) => site,
+            Place::LookFurther => {
+                let mut far = vec![FrameInfo::EMPTY; FAR];
+                let count = jvmti.stack_from(Handle::NULL, OWN, &mut far);
+                match place(jvmti, jni, &far[..count], false) {
+                    Place::Site(site) => site,
+                    Place::LookFurther => 0,
+                }
+            }
+        }
+    })
+}
+
+fn place(jvmti: Jvmti, jni: Jni, stack: &[FrameInfo], may_look_further: bool) -> Place {
+    let key: Key = stack
+        .iter()
+        .map(|frame| (frame.method.0 as usize, frame.location))
+        .collect();
+    let sites = sites();
+    let known = sites.read().map(|sites| sites.places.get(&key).copied());
+    if let Ok(Some(place)) = known {
+        return place;
+    }
+    // The methods are on the stack of this thread, so their classes are there.
+    let program = stack
+        .iter()
+        .filter_map(|frame| words(jvmti, jni, frame))
+        .take(FRAMES);
+    let program: Vec<String> = program.collect();
+    let Ok(mut sites) = sites.write() else {
+        return Place::Site(0);
+    };
+    if sites.frames.is_empty() {
+        // Site 0 is the unknown place.
+        sites.frames.push(Vec::new());
+    }
+    let place = if program.len() < FRAMES && may_look_further {
+        Place::LookFurther
+    } else if sites.frames.len() < MOST_SITES {
+        sites.frames.push(program);
+        Place::Site(sites.frames.len() as i32 - 1)
+    } else {
+        Place::Site(0)
+    };
+    if sites.places.len() < 2 * MOST_SITES {
+        sites.places.insert(key, place);
+    }
+    place
+}
+
+/// A frame of the program such as `com.app.Main.run(Main.java:12)`; nothing for those of the JDK and the API.
+fn words(jvmti: Jvmti, jni: Jni, frame: &FrameInfo) -> Option<String> {
+    let method = jvmti.method(jni, frame.method)?;
+    let class = method.class.strip_prefix('L')?.strip_suffix(';')?;
+    let class = class.replace('/', ".");
+    let foreign = ["dev.anthill.", "java.", "jdk.", "sun."];
+    if foreign.iter().any(|package| class.starts_with(package)) || class.contains("$$Lambda") {
+        return None;
+    }
+    let before = method
+        .lines
+        .iter()
+        .filter(|(start, _)| i64::from(*start) <= frame.location);
+    let line = before.max_by_key(|(start, _)| *start);
+    let place = match (&method.source, line) {
+        (Some(source), Some((_, line))) => format!("{source}:{line}"),
+        (Some(source), None) => source.clone(),
+        (None, _) => "Unknown Source".to_owned(),
+    };
+    Some(format!("{class}.{}({place})", method.name))
+}
+
+extern "C" fn frames(jni: Jni, _: Handle, site: i32) -> Handle {
+    guarded(Handle::NULL, || {
+        let frames = sites().read().ok().and_then(|sites| {
+            let site = usize::try_from(site).ok()?;
+            sites.frames.get(site).cloned()
+        });
+        let frames = frames.unwrap_or_default();
+        let frames = frames.iter().map(|frame| Some(frame.as_str()));
+        jni.new_texts(frames).unwrap_or(Handle::NULL)
+    })
+}

@@ -1,0 +1,200 @@
+//! The agent on its own, without a recorder that brought it: with the first assertion it starts the program `anthill`, which
+//! checks. Without that program assertions are still kept, and the JVM's word about them is what there is.
+
+use std::env;
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use crate::assertions::{self, State};
+use crate::jni::{Jni, Vm};
+use crate::jvmti::Jvmti;
+use crate::options::Options;
+use crate::session::locked;
+use crate::{Prepared, agent, events, regions};
+
+const PROGRAM: &str = "anthill";
+/// Names the program if it is nowhere else.
+const PROGRAM_VARIABLE: &str = "ANTHILL_PROGRAM";
+
+struct Plain {
+    options: Options,
+    state: State,
+}
+
+static PLAIN: Mutex<Option<Plain>> = Mutex::new(None);
+
+/// The agent was loaded without a recorder.
+pub fn prepare(options: Options) {
+    *locked(&PLAIN) = Some(Plain {
+        options,
+        state: State::Idle,
+    });
+}
+
+/// What the program can count on while nobody records it.
+pub fn state() -> State {
+    locked(&PLAIN)
+        .as_ref()
+        .map_or(State::Off, |plain| plain.state)
+}
+
+fn set_state(state: State) {
+    if let Some(plain) = &mut *locked(&PLAIN) {
+        plain.state = state;
+    }
+}
+
+struct Start {
+    vm: Vm,
+    jvmti: Jvmti,
+    options: Options,
+    missing: Vec<String>,
+}
+
+/// The first assertion was made. What takes time is done by a thread of the agent's.
+pub fn begin(jni: Jni) {
+    if let Err(why) = try_begin(jni) {
+        alone(jni, &why);
+    }
+}
+
+fn try_begin(jni: Jni) -> Result<(), String> {
+    let vm = assertions::vm().ok_or("the JVM is not known")?;
+    let options = match &mut *locked(&PLAIN) {
+        Some(plain) => {
+            plain.state = State::Starting;
+            plain.options.clone()
+        }
+        None => return Err("the agent was loaded for a recorder that is gone".to_owned()),
+    };
+    let (jvmti, missing) = crate::environment(vm)?;
+    regions::offer(jvmti);
+    let start = Start {
+        vm,
+        jvmti,
+        options,
+        missing,
+    };
+    agent::run_thread(jvmti, jni, run, start)
+}
+
+extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
+    // SAFETY: `agent::run_thread` gave this box to exactly one thread.
+    let start = unsafe { Box::from_raw(argument.cast::<Start>()) };
+    events::leave_out_this_thread();
+    let ran = catch_unwind(AssertUnwindSafe(|| check(*start, jni)));
+    let why = match ran {
+        Ok(Ok(())) => "the program `anthill` that checked assertions has ended".to_owned(),
+        Ok(Err(why)) => why,
+        Err(_) => "the agent failed".to_owned(),
+    };
+    let _ = catch_unwind(AssertUnwindSafe(|| alone(jni, &why)));
+}
+
+/// From now on there is nobody who checks.
+fn alone(jni: Jni, why: &str) {
+    set_state(State::Alone);
+    assertions::tell(jni, State::Alone, Some(why));
+}
+
+/// Works for the program until that ends.
+fn check(start: Start, jni: Jni) -> Result<(), String> {
+    let Start {
+        vm,
+        jvmti,
+        options,
+        missing,
+    } = start;
+    let connected = started(&options).and_then(|(child, stream)| {
+        let prepared = Prepared {
+            jvmti,
+            stream,
+            options,
+            missing,
+        };
+        Ok((child, crate::open_session(prepared, true)?))
+    });
+    let (mut child, session) = connected.inspect_err(|_| {
+        regions::withdraw(jvmti);
+        jvmti.dispose();
+    })?;
+    agent::serve(&session, vm, jni);
+    // It ends with the connection; whoever ended otherwise must not stay as a zombie.
+    let _ = child.wait();
+    Ok(())
+}
+
+fn started(options: &Options) -> Result<(Child, UnixStream), String> {
+    let program = program()?;
+    let failed = |error: io::Error| format!("{} cannot be started: {error}", program.display());
+    let (near, far) = UnixStream::pair().map_err(failed)?;
+    let mut command = Command::new(&program);
+    command.args(["attach", &std::process::id().to_string()]);
+    command.args(["--assertions", "--connected"]);
+    if let Some(file) = &options.violations {
+        command.arg("--violations").arg(file);
+    }
+    if let Some(overhead) = &options.overhead {
+        command.arg("--overhead").arg(overhead);
+    }
+    // What ends the program by its terminal must not end the checks before.
+    command.process_group(0).env_remove("JAVA_TOOL_OPTIONS");
+    command
+        .stdin(Stdio::from(OwnedFd::from(far)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let child = command.spawn().map_err(failed)?;
+    Ok((child, near))
+}
+
+/// The program: named by the environment, beside the library, where packages put it, or on the path.
+fn program() -> Result<PathBuf, String> {
+    if let Some(named) = env::var_os(PROGRAM_VARIABLE) {
+        let named = PathBuf::from(named);
+        return match named.is_file() {
+            true => Ok(named),
+            false => Err(format!(
+                "there is no program {} ({PROGRAM_VARIABLE})",
+                named.display()
+            )),
+        };
+    }
+    let library = library();
+    let beside = library.as_deref().and_then(Path::parent);
+    let near = beside.into_iter().flat_map(|folder| {
+        ["", "../bin", "../../bin"].map(|place| folder.join(place).join(PROGRAM))
+    });
+    let path = env::var_os("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&path).map(|folder| folder.join(PROGRAM));
+    let found = near.chain(on_path).find(|place| place.is_file());
+    found.ok_or_else(|| {
+        format!(
+            "the program `anthill` was not found; put it beside {}, on the PATH, or name it in {PROGRAM_VARIABLE}",
+            library.as_deref().unwrap_or(Path::new("libanthill_agent.so")).display()
+        )
+    })
+}
+
+/// Where this library was loaded from.
+fn library() -> Option<PathBuf> {
+    // SAFETY: the structure is filled by the call before it is read, and the name it points to stays while the library is
+    // loaded.
+    let name = unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        let known = libc::dladdr(library as *const c_void, &mut info);
+        if known == 0 || info.dli_fname.is_null() {
+            return None;
+        }
+        std::ffi::CStr::from_ptr(info.dli_fname)
+            .to_string_lossy()
+            .into_owned()
+    };
+    Path::new(&name).canonicalize().ok()
+}

@@ -1,0 +1,213 @@
+//! What threads allocate in regions. While a region is open, the JVM tells about every allocation; those of a thread in a
+//! region get the region's number as their tag, in an environment of its own, so that a collection leaves the survivors.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use crate::assertions::vm;
+use crate::clock;
+use crate::follow::tagging;
+use crate::jni::{Handle, Jni};
+use crate::jvmti::{Jvmti, event};
+use crate::session::{current, locked};
+
+/// The environment that may ask for allocations; only one can.
+static ALLOCATIONS: Mutex<Option<Jvmti>> = Mutex::new(None);
+static OPEN: AtomicU32 = AtomicU32::new(0);
+/// Changes when the last region was closed.
+static EPOCH: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    static REGION: Cell<u64> = const { Cell::new(0) };
+    /// Whether an allocation of this thread was told.
+    static SEEN: Cell<bool> = const { Cell::new(false) };
+    static THREADS_EPOCH: Cell<u32> = const { Cell::new(0) };
+    /// Bytes that this thread still allocates before one of them is a sample, while all are told.
+    static UNTIL_SAMPLE: Cell<f64> = const { Cell::new(0.0) };
+    static RANDOM: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Classes whose objects the JVM makes for itself when code is first run.
+const MADE_BY_JVM: [&str; 4] = [
+    "Ljava/lang/Class;",
+    "Ljava/lang/invoke/",
+    "Ljdk/internal/",
+    "Lsun/",
+];
+
+/// Allocations can be asked for in this environment from now on.
+pub fn offer(jvmti: Jvmti) {
+    *locked(&ALLOCATIONS) = Some(jvmti);
+}
+
+/// The environment is about to go.
+pub fn withdraw(jvmti: Jvmti) {
+    let mut allocations = locked(&ALLOCATIONS);
+    if allocations.is_some_and(|offered| offered == jvmti) {
+        *allocations = None;
+    }
+}
+
+fn tags() -> Option<Jvmti> {
+    static TAGS: OnceLock<Option<Jvmti>> = OnceLock::new();
+    *TAGS.get_or_init(|| tagging(vm()?).ok())
+}
+
+/// Whether a region is open, so that all allocations are told.
+pub fn are_open() -> bool {
+    OPEN.load(Ordering::Relaxed) > 0
+}
+
+/// Opens a region; false if allocations of this thread are not told.
+pub fn open(jni: Jni) -> bool {
+    OPEN.fetch_add(1, Ordering::Relaxed);
+    let jvmti = *locked(&ALLOCATIONS);
+    let Some(jvmti) = jvmti.filter(|_| tags().is_some()) else {
+        return false;
+    };
+    let every_object = 0;
+    let enabled = jvmti
+        .set_sampling_interval(every_object)
+        .and_then(|()| jvmti.enable(event::SAMPLED_ALLOCATION, true));
+    enabled.is_ok() && sees_all(jni)
+}
+
+/// What a thread got to allocate from before is used up without being told, and the former interval goes on until the next
+/// sample: allocates until small objects in a row were told.
+fn sees_all(jni: Jni) -> bool {
+    const SMALL: i32 = 1 << 10;
+    const LARGE: i32 = 1 << 20;
+    const MOST_SMALL: u32 = 32 << 10;
+    const MOST: u32 = MOST_SMALL + 512;
+    let told = |bytes| {
+        SEEN.set(false);
+        let array = jni.new_bytes(bytes);
+        jni.delete_local(array);
+        SEEN.get()
+    };
+    (0..MOST).any(|tried| {
+        // A large object counts for the interval; only small ones come from what the thread has.
+        let first = told(if tried < MOST_SMALL { SMALL } else { LARGE });
+        first && told(SMALL) && told(SMALL)
+    })
+}
+
+pub fn enter(region: u64) {
+    REGION.set(region);
+}
+
+/// Closes a region; after the last one allocations are sampled as before.
+pub fn close() {
+    REGION.set(0);
+    if OPEN.fetch_sub(1, Ordering::Relaxed) > 1 {
+        return;
+    }
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+    let jvmti = *locked(&ALLOCATIONS);
+    let Some(jvmti) = jvmti else { return };
+    let wanted = current().map_or(0, |session| session.sampling.load(Ordering::Relaxed));
+    // What fails here failed when the region was opened.
+    let _ = match wanted {
+        0 => jvmti.enable(event::SAMPLED_ALLOCATION, false),
+        1 => jvmti.set_sampling_interval(0),
+        bytes => jvmti.set_sampling_interval(i32::try_from(bytes).unwrap_or(i32::MAX)),
+    };
+}
+
+/// Called for every allocation that is told.
+pub fn note(object: Handle) {
+    SEEN.set(true);
+    let region = REGION.get();
+    if region != 0 {
+        if let Some(tags) = tags() {
+            // Without memory for a tag the object is forgotten.
+            let _ = tags.set_tag(object, region);
+        }
+    }
+}
+
+/// Whether an allocation is a sample of the recording. While all are told, those are chosen here as the JVM would choose
+/// them: after a number of bytes that is distributed exponentially.
+pub fn is_sample(size: u64, interval: u32) -> bool {
+    let epoch = EPOCH.load(Ordering::Relaxed);
+    // The first one after the last region was told only because of it.
+    let all_told = are_open() || THREADS_EPOCH.replace(epoch) != epoch;
+    if !all_told || interval <= 1 {
+        return true;
+    }
+    let mut left = UNTIL_SAMPLE.get();
+    if left <= 0.0 {
+        left = exponential(interval);
+    }
+    left -= size as f64;
+    UNTIL_SAMPLE.set(left);
+    left <= 0.0
+}
+
+fn exponential(mean: u32) -> f64 {
+    let mut random = RANDOM.get();
+    if random == 0 {
+        random = clock::now() ^ (&raw const random as u64) << 16 | 1;
+    }
+    // Marsaglia's xorshift.
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    RANDOM.set(random);
+    let uniform = ((random >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+    -uniform.ln() * f64::from(mean)
+}
+
+/// An array of what was allocated in a region and is there yet; their tags are taken away.
+pub fn survivors(jni: Jni, region: u64) -> Handle {
+    let found = tags().and_then(|tags| tags.objects_with_tags(&[region]).ok());
+    let Some((tags, mut found)) = tags().zip(found) else {
+        return Handle::NULL;
+    };
+    found.retain(|&object| {
+        let _ = tags.set_tag(object, 0);
+        let theirs = is_theirs(tags, jni, object);
+        if !theirs {
+            jni.delete_local(object);
+        }
+        theirs
+    });
+    let array = jni
+        .find_class(c"java/lang/Object")
+        .and_then(|class| jni.new_array(class, found.len()));
+    for (index, object) in found.into_iter().enumerate() {
+        if let Ok(array) = array {
+            jni.set_element(array, index, object);
+        }
+        jni.delete_local(object);
+    }
+    array.unwrap_or(Handle::NULL)
+}
+
+/// Whether the program made it, rather than the JVM for itself.
+fn is_theirs(tags: Jvmti, jni: Jni, object: Handle) -> bool {
+    let class = jni.object_class(object);
+    let signature = tags.class_signature(class).unwrap_or_default();
+    jni.delete_local(class);
+    let name = signature.trim_start_matches('[');
+    !MADE_BY_JVM.iter().any(|made| name.starts_with(made))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_samples_stand_for_all_bytes() {
+        OPEN.fetch_add(1, Ordering::Relaxed);
+        let interval = 10_000;
+        let mut chosen = 0;
+        for i in 0..1_000_000 {
+            chosen += u32::from(is_sample(16 + i % 5 * 8, interval));
+        }
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+        // 32 MB in all: 3,200 samples, give or take 57.
+        assert!((2_900..3_500).contains(&chosen), "{chosen}");
+    }
+}
