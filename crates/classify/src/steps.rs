@@ -44,6 +44,16 @@ impl Step {
         }
     }
 
+    /// The fields whose values it asks for.
+    pub fn fields(&self) -> Vec<&str> {
+        match self {
+            Step::Predefined(_) => Vec::new(),
+            Step::Classify(expression) | Step::Where(expression) | Step::To(expression) => {
+                expression.fields()
+            }
+        }
+    }
+
     /// How a message calls it.
     pub fn name(&self) -> &str {
         match self {
@@ -107,6 +117,21 @@ impl Definitions {
         let is_end = |parser: &Parser| is_step_end(parser) || parser.is_symbol(")");
         self.written_until(is_end, Role::Filter, parser)
             .map(Step::Where)
+    }
+
+    /// The condition that comes next, in a language of its own that goes on behind it. `=` compares
+    /// there, and a name that means nothing else is a field: `closed = true`.
+    pub fn plain_condition(&self, parser: &mut Parser) -> Result<Step, Mistake> {
+        let at = parser.span().start;
+        parser.single_equals = true;
+        let body = parser.expression().map(Body::Expression);
+        parser.single_equals = false;
+        let source = Source::new(CONDITION, parser.source());
+        let mut checker = Checker::new(&source, self);
+        checker.plain_fields = true;
+        let checked = checker.body(&body?, Some(Role::Filter))?;
+        let written = &parser.source()[at..parser.last_end()];
+        Ok(Step::Where(Expression::new(written, checked, self)))
     }
 
     fn step(&self, parser: &mut Parser) -> Result<Step, Mistake> {
@@ -197,6 +222,7 @@ impl Definitions {
 
 /// Where steps come from, for messages.
 const STEPS: &str = "the steps";
+const CONDITION: &str = "the condition";
 
 fn is_step_end(parser: &Parser) -> bool {
     parser.at_end() || parser.is_symbol(",")

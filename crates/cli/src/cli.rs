@@ -4,9 +4,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attach, classifiers, classify, completions, control, cut, demo, diff, dominators, groups,
-    growth, histogram, inspect, man, object, objects, open, owners, paths, record, report, strings,
-    structures, summary, threads, timeline, waste,
+    attach, check, classifiers, classify, completions, control, cut, demo, diff, dominators,
+    groups, growth, histogram, inspect, man, object, objects, open, owners, paths, record, report,
+    strings, structures, summary, threads, timeline, waste,
 };
 use crate::failure::Failure;
 use crate::source::{Source, SourceArguments};
@@ -30,6 +30,7 @@ Sizes in tables are 1024-based (1 KB = 1024 bytes); --json and --csv have plain 
 pub enum Command {
     #[command(flatten)]
     OnDump(Box<DumpCommand>),
+    Check(Box<check::Arguments>),
     Diff(diff::Arguments),
     Growth(growth::Arguments),
     Timeline(timeline::Arguments),
@@ -78,6 +79,7 @@ impl Command {
                 }
                 command.show(&source)
             }
+            Command::Check(arguments) => check::run(arguments),
             Command::Diff(arguments) => diff::run(arguments),
             Command::Growth(arguments) => growth::show(arguments),
             Command::Timeline(arguments) => timeline::run(arguments),

@@ -1,6 +1,7 @@
 //! The commands, one file each: their arguments, and how their result is shown.
 
 pub mod attach;
+pub mod check;
 pub mod classifiers;
 pub mod classify;
 pub mod completions;

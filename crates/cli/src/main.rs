@@ -1,6 +1,7 @@
 //! The program `anthill`: reads the command line, runs the command, says how it ended.
 
 mod assertions;
+mod check;
 mod cli;
 mod commands;
 mod definitions;

@@ -371,3 +371,115 @@ fn owner_fronts_are_the_smallest_and_nearest() {
     });
     assert!(large > 100, "too few heaps with several owners: {large}");
 }
+
+/// What references lead to from a node, itself included, if ways end at class objects and do not
+/// go into `closed`.
+fn references_from(graph: &Graph, node: NodeId, closed: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
+    let mut seen = BTreeSet::from([node]);
+    let mut work = vec![node];
+    while let Some(node) = work.pop() {
+        if (node as usize) < graph.state.len() as usize && graph.state.mirrored(node).is_none() {
+            let next = graph.referenced(node).filter(|to| !closed.contains(to));
+            work.extend(next.filter(|&to| seen.insert(to)));
+        }
+    }
+    seen
+}
+
+#[test]
+fn owners_reach_what_a_search_from_each_finds() {
+    let mut lost = 0;
+    on_random_heaps(|graph, seed| {
+        let mut random = Random(seed + 11);
+        let mut node = || random.below(graph.len() as usize) as NodeId;
+        let pairs: Vec<(NodeId, NodeId)> = (0..1 + seed % 40).map(|_| (node(), node())).collect();
+        let expected: Vec<bool> = pairs
+            .iter()
+            .map(|&(owner, ownee)| references_from(graph, owner, &BTreeSet::new()).contains(&ownee))
+            .collect();
+        lost += expected.iter().filter(|reached| !**reached).count();
+        // Short searches alone, hardly any of them, and parts of a few owners.
+        for (short, members) in [(1000, 1000), (1, 1000), (1, 4), (1, 0)] {
+            let found = owned::reached_within(graph, &pairs, short, members, &Quiet).unwrap();
+            assert_eq!(
+                found, expected,
+                "seed {seed}, {short} visits, {members} members"
+            );
+        }
+        let from: BTreeSet<NodeId> = pairs.iter().map(|pair| pair.0).collect();
+        let closed: BTreeSet<NodeId> = pairs.iter().map(|pair| pair.1).collect();
+        let mut closed_set = anthill_heap::BitSet::new(graph.len() as usize);
+        closed.iter().for_each(|&node| closed_set.insert(node));
+        let data = Data::new(graph).without(&closed_set);
+        let reached = data.reached(from.iter().copied());
+        let expected: BTreeSet<NodeId> = from
+            .iter()
+            .flat_map(|&node| references_from(graph, node, &closed))
+            .collect();
+        for node in 0..graph.len() {
+            assert_eq!(
+                reached.contains(node),
+                expected.contains(&node),
+                "seed {seed}"
+            );
+            let way = reached.way(node);
+            assert_eq!(way.last(), expected.get(&node), "seed {seed}");
+            assert!(way.first().is_none_or(|first| from.contains(first)));
+            let steps = way.windows(2);
+            steps.for_each(|step| assert!(data.next(step[0]).any(|to| to == step[1])));
+        }
+    });
+    assert!(lost > 1000, "too few pairs without a way: {lost}");
+}
+
+#[test]
+fn owners_have_what_a_search_from_each_counts() {
+    on_random_heaps(|graph, seed| {
+        let mut random = Random(seed + 17);
+        let mut some = |most| {
+            let nodes = (0..random.below(most)).collect::<Vec<_>>().into_iter();
+            let nodes = nodes.map(|_| random.below(graph.len() as usize) as NodeId);
+            nodes.collect::<BTreeSet<NodeId>>()
+        };
+        let (owners, targets) = (some(6), some(12));
+        let mut target_set = anthill_heap::BitSet::new(graph.len() as usize);
+        targets.iter().for_each(|&node| target_set.insert(node));
+        let list: Vec<NodeId> = owners.iter().copied().collect();
+        let expected: Vec<u64> = list
+            .iter()
+            .map(|&owner| {
+                let reached = references_from(graph, owner, &owners);
+                let counted = reached.intersection(&targets);
+                counted.filter(|node| !owners.contains(node)).count() as u64
+            })
+            .collect();
+        for members in [1000, 2, 0] {
+            let found = owned::owned_within(graph, &list, &target_set, members, &Quiet).unwrap();
+            assert_eq!(found, expected, "seed {seed}, {members} members");
+        }
+    });
+}
+
+#[test]
+fn incoming_references_are_all_found() {
+    on_random_heaps(|graph, seed| {
+        let mut random = Random(seed + 13);
+        let mut some = || {
+            let mut set = anthill_heap::BitSet::new(graph.len() as usize);
+            for _ in 0..random.below(8) {
+                set.insert(random.below(graph.len() as usize) as NodeId);
+            }
+            set
+        };
+        let (to, from) = (some(), some());
+        let mut expected = Vec::new();
+        for target in to.iter() {
+            for source in from.iter() {
+                let references = graph.referenced(source).filter(|&one| one == target);
+                let (to, from) = (target, source);
+                expected.extend(references.map(|_| Incoming { to, from }));
+            }
+        }
+        assert_eq!(references_to(graph, &to, &from), expected, "seed {seed}");
+    });
+}

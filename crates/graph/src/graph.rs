@@ -154,6 +154,16 @@ impl<'a> Graph<'a> {
         }
     }
 
+    /// The same graph in which these nodes are no roots.
+    pub fn without_roots(mut self, nodes: &[NodeId]) -> Self {
+        for &node in nodes {
+            self.is_root.remove(node);
+        }
+        let is_root = &self.is_root;
+        self.roots.retain(|&node| is_root.contains(node));
+        self
+    }
+
     /// Whether an object is the class object of a class that a class loader object loaded.
     fn is_loaded(&self, object: ObjectId) -> bool {
         let class = self.state.mirrored(object);

@@ -13,7 +13,9 @@ mod dominators;
 mod fronts;
 mod graph;
 mod groups;
+mod owned;
 mod paths;
+mod references;
 mod sets;
 
 pub use amounts::Amounts;
@@ -28,7 +30,9 @@ pub use dominators::{Dominators, ROOT, UNREACHABLE};
 pub use fronts::{FrontOptions, owner_fronts};
 pub use graph::{EdgeKind, Graph, NodeId};
 pub use groups::{GroupTotals, Membership, retained_by_groups};
+pub use owned::{Data, Reached, owned_by_each, reached_from};
 pub use paths::{Paths, RootPath};
+pub use references::{Incoming, references_to};
 
 #[cfg(test)]
 mod brute_force;

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod cache;
+mod checks;
 mod classification;
 mod diff;
 mod dominator_tree;
@@ -45,6 +46,7 @@ use rustc_hash::FxHashMap;
 
 pub use analysis::{Analysis, Grouping, Groups, Row, package_group};
 pub use cache::IndexFolder;
+pub use checks::{ProgramCheck, ProgramChecked, RuleChecked, check_rule_groups, growth_violation};
 pub use diff::{Change, Changed, Figures, Snapshot, changes, stable_name};
 pub use dominator_tree::{Member, TreeItem, TreeOptions};
 pub use error::Error;

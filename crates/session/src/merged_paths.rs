@@ -11,7 +11,7 @@ use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId, Root, RootOr
 use rustc_hash::FxHashMap;
 
 use self::folding::{Folding, NONE, Step};
-use crate::labels::edge_kind;
+use crate::labels::{edge_kind, frame_name};
 use crate::{Analysis, Error, Grouping, Session};
 
 /// What the objects of a branch are.
@@ -90,17 +90,8 @@ impl Session {
         let held = retained_alone(&graph, analysis, &reachable);
         self.records().open()?;
         let paths = Paths::search(&graph, &reachable, self.progress())?;
-        let mut merger = Merger {
-            session: self,
-            graph: &graph,
-            roots: RootsByObject::new(self),
-            names: Names::default(),
-            fields: FxHashMap::default(),
-            branch_of: vec![NONE; graph.len() as usize],
-            folding: Folding::default(),
-            tallies: Vec::new(),
-            hidden,
-        };
+        let mut merger = Merger::new(self, &graph, RootsByObject::new(self), RootsByObject::name);
+        merger.hidden = hidden;
         self.progress()
             .stage("merging paths", reachable.len() as u64);
         let mut other_holders = 0;
@@ -206,10 +197,12 @@ struct Tally {
     example: NodeId,
 }
 
-struct Merger<'a> {
+pub(crate) struct Merger<'a> {
     session: &'a Session,
     graph: &'a Graph<'a>,
     roots: RootsByObject<'a>,
+    /// How roots are called: those with the same name are one.
+    root_name: fn(&RootsByObject<'a>, NodeId) -> String,
     names: Names,
     /// Class and position among the references of an object without nulls → name of the field.
     fields: FxHashMap<(ClassId, usize), u32>,
@@ -221,9 +214,59 @@ struct Merger<'a> {
     hidden: Option<&'a BitSet>,
 }
 
+impl<'a> Merger<'a> {
+    pub fn new(
+        session: &'a Session,
+        graph: &'a Graph<'a>,
+        roots: RootsByObject<'a>,
+        root_name: fn(&RootsByObject<'a>, NodeId) -> String,
+    ) -> Self {
+        Merger {
+            session,
+            graph,
+            roots,
+            root_name,
+            names: Names::default(),
+            fields: FxHashMap::default(),
+            branch_of: vec![NONE; graph.len() as usize],
+            folding: Folding::default(),
+            tallies: Vec::new(),
+            hidden: None,
+        }
+    }
+
+    /// A branch in one line: where it starts, then the fields.
+    pub fn line(&self, branch: u32) -> String {
+        const SHOWN: usize = 8;
+        let mut steps: Vec<Step> = self
+            .folding
+            .upwards(branch)
+            .map(|at| self.folding.branches[at as usize].step)
+            .collect();
+        steps.reverse();
+        let via = |step: &Step| self.names.texts[step.via as usize].clone();
+        let Some((first, rest)) = steps.split_first() else {
+            return String::new();
+        };
+        let classes = self.session.state().classes();
+        let start = match first.class {
+            BranchClass::ClassObject(class) => format!("class {}", classes[class as usize].name),
+            BranchClass::Instances(class) => {
+                format!("{} ({})", classes[class as usize].name, via(first))
+            }
+            BranchClass::SystemLoader => "the system class loader".to_owned(),
+        };
+        let skipped = rest.len().saturating_sub(SHOWN);
+        let skipped = (skipped > 0).then(|| format!("… {skipped} more …"));
+        let shown = rest[rest.len().saturating_sub(SHOWN)..].iter().map(via);
+        let parts: Vec<String> = [start].into_iter().chain(skipped).chain(shown).collect();
+        parts.join(" → ")
+    }
+}
+
 impl Merger<'_> {
     /// The branch of a node; all nodes on its path get theirs.
-    fn branch(&mut self, paths: &Paths, node: NodeId) -> Option<u32> {
+    pub fn branch(&mut self, paths: &Paths, node: NodeId) -> Option<u32> {
         let mut pending = Vec::new();
         let mut at = node;
         let mut above = NONE;
@@ -252,7 +295,7 @@ impl Merger<'_> {
         let class = self.class(node);
         let via = match before {
             Some(before) => self.via(before, node),
-            None => self.names.number(self.roots.name(node)),
+            None => self.names.number((self.root_name)(&self.roots, node)),
         };
         let branch = self.folding.enter(above, Step { via, class });
         match self.tallies.get_mut(branch as usize) {
@@ -279,7 +322,7 @@ impl Merger<'_> {
     }
 
     /// The name of a step; elements of an array are not told apart.
-    fn via(&mut self, from: NodeId, to: NodeId) -> u32 {
+    pub fn via(&mut self, from: NodeId, to: NodeId) -> u32 {
         let field = self.whole_field(from, to);
         if let Some(&name) = field.and_then(|field| self.fields.get(&field)) {
             return name;
@@ -387,7 +430,13 @@ pub struct RootsByObject<'a> {
 
 impl<'a> RootsByObject<'a> {
     pub fn new(session: &'a Session) -> Self {
-        let mut roots: Vec<&Root> = session.state().tables.roots.iter().collect();
+        RootsByObject::of_those(session, |_| true)
+    }
+
+    /// As if there were only these roots.
+    pub fn of_those(session: &'a Session, wanted: impl Fn(&Root) -> bool) -> Self {
+        let roots = session.state().tables.roots.iter();
+        let mut roots: Vec<&Root> = roots.filter(|root| wanted(root)).collect();
         // Where an object has several roots, those that say more come first.
         roots.sort_by_key(|root| {
             let other = root.origin != RootOrigin::ThreadObject;
@@ -413,6 +462,17 @@ impl<'a> RootsByObject<'a> {
         match self.of(node).first() {
             Some(root) => self.session.root_name(root),
             None => "root of the boot loader".to_owned(),
+        }
+    }
+
+    /// The same without the name of the thread: what many threads do in the same place is one.
+    pub fn place(&self, node: NodeId) -> String {
+        let Some(root) = self.of(node).first() else {
+            return self.name(node);
+        };
+        match self.session.root_frame(root) {
+            Some(frame) => format!("{} at {}", root.origin.label(), frame_name(frame)),
+            None => root.origin.label().to_owned(),
         }
     }
 }

@@ -45,6 +45,8 @@ pub struct Checker<'c> {
     loops: usize,
     /// The types of what the script returns, with their places.
     returns: Vec<(Type, usize)>,
+    /// Whether names that mean nothing else are fields: `closed` for `field("closed")`.
+    pub plain_fields: bool,
 }
 
 struct Binding {
@@ -77,6 +79,7 @@ impl<'c> Checker<'c> {
             inlined: 0,
             loops: 0,
             returns: Vec::new(),
+            plain_fields: false,
         }
     }
 
@@ -525,6 +528,7 @@ impl<'c> Checker<'c> {
             inlined: self.inlined,
             loops: 0,
             returns: Vec::new(),
+            plain_fields: false,
         };
         let result = inner.body(&definition.body, None);
         self.inlined = inner.inlined;
@@ -556,6 +560,11 @@ impl<'c> Checker<'c> {
     ) -> Result<Checked, Mistake> {
         let found = CATALOG.iter().find(|entry| in_expressions(entry) == name);
         let Some(entry) = found.filter(|entry| !entry.transformer) else {
+            if self.plain_fields && arguments.is_empty() {
+                let node = Node::new(Op::Field(name.to_owned()), [of.node]);
+                let ty = Type::Any;
+                return Ok(Checked { node, ty });
+            }
             return Err(self.unknown(name, at));
         };
         let mut argument = None;

@@ -73,6 +73,19 @@ impl Expression {
         self.node.contains(&is_call) || functions.any(|own| own.body.contains(&is_call))
     }
 
+    /// The names of the fields whose values it asks for.
+    pub(crate) fn fields(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut work = vec![&self.node];
+        while let Some(node) = work.pop() {
+            if let Op::Field(name) = &node.op {
+                found.push(name.as_str());
+            }
+            work.extend(&node.parts);
+        }
+        found
+    }
+
     /// What it evaluates to.
     pub fn ty(&self) -> &Type {
         &self.ty

@@ -139,6 +139,8 @@ pub struct Parser<'s> {
     tokens: Vec<Placed>,
     next: usize,
     depth: usize,
+    /// Whether `=` compares too: nothing is assigned where conditions alone can stand.
+    pub single_equals: bool,
 }
 
 impl Expr {
@@ -158,6 +160,7 @@ impl<'s> Parser<'s> {
             tokens: tokens(source),
             next: 0,
             depth: 0,
+            single_equals: false,
         }
     }
 
@@ -387,8 +390,10 @@ impl<'s> Parser<'s> {
     fn binary(&mut self, than: u8) -> Result<Expr, Mistake> {
         let mut left = self.unary()?;
         loop {
-            let Token::Symbol(symbol) = *self.peek() else {
-                return Ok(left);
+            let symbol = match *self.peek() {
+                Token::Symbol("=") if self.single_equals => "==",
+                Token::Symbol(symbol) => symbol,
+                _ => return Ok(left),
             };
             let operator = OPERATORS.iter().find(|operator| operator.0 == symbol);
             let Some(&(_, operator, strength)) = operator.filter(|operator| operator.2 > than)

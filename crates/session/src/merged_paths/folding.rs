@@ -99,7 +99,7 @@ impl Folding {
     }
 
     /// A branch and those above it.
-    fn upwards(&self, branch: u32) -> impl Iterator<Item = u32> + '_ {
+    pub fn upwards(&self, branch: u32) -> impl Iterator<Item = u32> + '_ {
         let exists = |branch: u32| Some(branch).filter(|&branch| branch != NONE);
         std::iter::successors(exists(branch), move |&at| {
             exists(self.branches[at as usize].above)

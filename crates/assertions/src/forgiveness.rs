@@ -1,0 +1,100 @@
+//! Local variables that do not count: a test that asserts an object dead names it by a variable of
+//! its own, which is in a frame that waits for the answer.
+
+use anthill_graph::NodeId;
+use anthill_heap::{HeapState, Root, RootOrigin, Value};
+use anthill_hprof::Records;
+use rustc_hash::FxHashSet;
+
+/// The packages whose frames stand between the program and the check.
+const OWN_FRAMES: &str = "dev.anthill.";
+
+/// A thread as whoever asks knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ThreadName {
+    Name(String),
+    /// What `Thread.getId()` says.
+    Id(i64),
+}
+
+/// Forgives the variables of a thread's frames from the innermost one to the first one outside of
+/// Anthill's own packages, that one included, as far as they refer directly to an asserted object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forgive {
+    pub thread: ThreadName,
+}
+
+/// The frames whose variables are forgiven: threads and how many of their frames.
+#[derive(Clone, Debug, Default)]
+pub struct Forgiven {
+    frames: Vec<(u32, u32)>,
+    /// Only references to these.
+    objects: FxHashSet<NodeId>,
+}
+
+impl Forgiven {
+    pub fn new(
+        state: &HeapState,
+        records: &Records,
+        forgive: &Forgive,
+        objects: impl Iterator<Item = NodeId>,
+    ) -> Self {
+        let tables = &state.tables;
+        let is_meant = |thread: &anthill_heap::Thread| match &forgive.thread {
+            ThreadName::Name(name) => thread.name.as_ref() == Some(name),
+            ThreadName::Id(id) => {
+                let field = |object| records.field(state, object, "tid");
+                thread.object.and_then(field) == Some(Value::Long(*id))
+            }
+        };
+        let frames = (0..).zip(&tables.threads);
+        let frames = frames.filter(|(_, thread)| is_meant(thread));
+        let frames = frames.filter_map(|(number, thread)| {
+            let trace = &tables.traces[thread.trace? as usize];
+            let is_own = |&frame: &u32| {
+                let frame = tables.frames.get(frame as usize);
+                frame.is_some_and(|frame| frame.class.starts_with(OWN_FRAMES))
+            };
+            let own = trace
+                .frames
+                .iter()
+                .take_while(|frame| is_own(frame))
+                .count();
+            Some((number, own as u32 + 1))
+        });
+        Forgiven {
+            frames: frames.collect(),
+            objects: objects.collect(),
+        }
+    }
+
+    pub fn contains(&self, root: &Root) -> bool {
+        let (Some(thread), Some(frame)) = (root.thread, root.frame) else {
+            return false;
+        };
+        let local = matches!(
+            root.origin,
+            RootOrigin::JavaFrame | RootOrigin::JniLocal | RootOrigin::NativeStack
+        );
+        let mut frames = self.frames.iter();
+        local
+            && self.objects.contains(&root.object)
+            && frames.any(|&(forgiven, frames)| forgiven == thread && frame < frames)
+    }
+
+    /// The objects that are no roots once these variables are forgiven.
+    pub fn no_roots(&self, state: &HeapState) -> Vec<NodeId> {
+        let mut rooted = FxHashSet::default();
+        let mut forgiven = Vec::new();
+        for root in &state.tables.roots {
+            match self.contains(root) {
+                true => forgiven.push(root.object),
+                false => {
+                    rooted.insert(root.object);
+                }
+            }
+        }
+        forgiven.retain(|object| !rooted.contains(object));
+        forgiven
+    }
+}

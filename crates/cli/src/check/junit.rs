@@ -1,0 +1,90 @@
+//! Verdicts as the XML report of a test suite, as Maven Surefire writes it: every build server reads it.
+
+use std::io::Write;
+
+use super::{Verdict, Verdicts};
+use crate::failure::Failure;
+use crate::output::Out;
+
+pub fn junit(verdicts: &Verdicts, name: &str, out: &mut Out) -> Result<(), Failure> {
+    let checks = &verdicts.checks;
+    let skipped = checks
+        .iter()
+        .filter(|check| check.not_checked.is_some())
+        .count();
+    let failures = checks.iter().filter(|check| !check.holds).count();
+    out.line("<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
+    out.line(format!(
+        "<testsuite name=\"{}\" time=\"0\" tests=\"{}\" errors=\"0\" skipped=\"{skipped}\" failures=\"{failures}\">",
+        escaped(&format!("anthill check {name}")),
+        checks.len()
+    ))?;
+    for check in checks {
+        case(check, name, out)?;
+    }
+    out.line("</testsuite>")?;
+    Ok(out.flush()?)
+}
+
+fn case(check: &Verdict, file: &str, out: &mut Out) -> Result<(), Failure> {
+    let opening = format!(
+        "  <testcase name=\"{}\" classname=\"{}\" time=\"0\"",
+        escaped(&check.name),
+        escaped(file)
+    );
+    if let Some(why) = &check.not_checked {
+        out.line(format!("{opening}>"))?;
+        out.line(format!("    <skipped message=\"{}\"/>", escaped(why)))?;
+        return Ok(out.line("  </testcase>")?);
+    }
+    if check.holds {
+        return Ok(out.line(format!("{opening}/>"))?);
+    }
+    let first = check.violations.first();
+    let message = first.map_or(String::new(), |one| one.what.clone());
+    let kind = first.map_or("", |one| one.kind.name());
+    let mut body = String::new();
+    body.extend(check.rule.iter().map(|rule| format!("{rule}\n")));
+    body.extend(check.duration().map(|duration| format!("{duration}\n")));
+    body.extend(check.violations.iter().map(|one| format!("\n{one}")));
+    if check.omitted > 0 {
+        body += &format!("\n… {} more objects\n", check.omitted);
+    }
+    out.line(format!("{opening}>"))?;
+    write!(
+        out,
+        "    <failure message=\"{}\" type=\"{kind}\">{}</failure>\n  </testcase>\n",
+        escaped(&message),
+        escaped(&body)
+    )?;
+    Ok(())
+}
+
+/// Text in XML; characters that XML cannot have are replaced.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '&' => out += "&amp;",
+            '"' => out += "&quot;",
+            '\n' | '\t' => out.push(char),
+            char if char.is_control() || matches!(char, '\u{fffe}' | '\u{ffff}') => {
+                out.push('\u{fffd}')
+            }
+            char => out.push(char),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_xml_cannot_have_is_replaced() {
+        assert_eq!(escaped("a<b>&\"\u{1}\n"), "a&lt;b&gt;&amp;&quot;\u{fffd}\n");
+    }
+}
