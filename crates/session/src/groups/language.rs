@@ -266,6 +266,7 @@ mod tests {
         match &group.kind {
             GroupKind::Name(name) => name.clone(),
             GroupKind::Class(pattern) => format!("class {pattern}"),
+            GroupKind::ClassObjects(pattern) => format!("class objects {pattern}"),
             GroupKind::Object(address) => format!("{address:#x}"),
             GroupKind::Static(class, field) => format!("static {class} {field}"),
             GroupKind::Where(step) => format!("where {}", step.name()),
@@ -293,6 +294,7 @@ mod tests {
             ("[B", "[B"),
             ("A$$Lambda/0x01", "A$$Lambda/0x01"),
             ("'a b'", "class a b"),
+            ("class_objects('*Cache')", "class objects *Cache"),
             ("0xff", "0xff"),
             ("a - b", "(a Difference b)"),
             ("a-b|c", "((a Difference b) Union c)"),
