@@ -98,3 +98,97 @@ impl Forgiven {
         forgiven
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use anthill_heap::{Frame, HeapBuilder, StackTrace, Thread};
+    use anthill_hprof::RecordedValues;
+
+    use super::*;
+
+    fn frame(class: &str) -> Frame {
+        Frame {
+            class: class.to_owned(),
+            method: "run".to_owned(),
+            signature: String::new(),
+            source: None,
+            line: 1,
+        }
+    }
+
+    /// A thread that waits for a check in two frames of Anthill's, called by a test, called by others.
+    fn state() -> HeapState {
+        let mut heap = HeapBuilder::new();
+        heap.objects("a b c d", "A", 16);
+        let mut state = heap.build();
+        let tables = &mut state.tables;
+        let classes = [
+            "dev.anthill.internal.Agent",
+            "dev.anthill.GcAssertions",
+            "com.app.Test",
+            "org.junit.Runner",
+        ];
+        tables.frames = classes.map(frame).to_vec();
+        for (number, name) in [(0, "main"), (1, "other")] {
+            tables.traces.push(StackTrace {
+                serial: number,
+                thread_serial: number,
+                frames: vec![0, 1, 2, 3],
+            });
+            tables.threads.push(Thread {
+                serial: number,
+                object: None,
+                name: Some(name.to_owned()),
+                trace: Some(number),
+            });
+        }
+        state
+    }
+
+    fn local(object: NodeId, thread: u32, frame: u32) -> Root {
+        Root {
+            object,
+            origin: RootOrigin::JavaFrame,
+            thread: Some(thread),
+            frame: Some(frame),
+        }
+    }
+
+    #[test]
+    fn only_variables_of_the_asking_frames_that_name_the_object_are_forgiven() {
+        let mut state = state();
+        state.tables.roots = vec![
+            local(0, 0, 0),
+            local(0, 0, 2),
+            // In the frame of whoever called the test.
+            local(1, 0, 3),
+            // Of another thread.
+            local(2, 1, 2),
+            // Of an object that nothing is asserted of.
+            local(3, 0, 2),
+        ];
+        let records = Records::recorded(Path::new(""), RecordedValues::default());
+        let forgive = Forgive {
+            thread: ThreadName::Name("main".to_owned()),
+        };
+        let forgiven = Forgiven::new(&state, &records, &forgive, 0..3);
+        let roots: Vec<bool> = state
+            .tables
+            .roots
+            .iter()
+            .map(|root| forgiven.contains(root))
+            .collect();
+        assert_eq!(roots, [true, true, false, false, false]);
+        assert_eq!(forgiven.no_roots(&state), [0, 0]);
+        // Something else than a variable holds it, too.
+        state.tables.roots.push(Root {
+            origin: RootOrigin::JniGlobal,
+            thread: None,
+            frame: None,
+            object: 0,
+        });
+        assert_eq!(forgiven.no_roots(&state), [] as [NodeId; 0]);
+    }
+}

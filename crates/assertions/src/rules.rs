@@ -638,13 +638,13 @@ impl Reader<'_> {
     }
 
     fn point(&mut self) -> Result<String, Mistake> {
-        let _ = self.parser.take_word("mark");
+        let mark = self.parser.take_word("mark");
         match self.parser.peek().clone() {
             Token::Text(text) => {
                 self.parser.advance();
-                Ok(text)
+                Ok(if mark { format!("mark:{text}") } else { text })
             }
-            Token::Word(word) if matches!(word.as_str(), "first" | "last") => {
+            Token::Word(word) if !mark && matches!(word.as_str(), "first" | "last") => {
                 self.parser.advance();
                 Ok(word)
             }

@@ -119,16 +119,26 @@ impl Reached {
         self.parent[node as usize] != UNSEEN
     }
 
+    /// The node before a node on the way to it, `Some(None)` if the search started there; `None` if
+    /// it was not reached.
+    pub fn before(&self, node: NodeId) -> Option<Option<NodeId>> {
+        match self.parent[node as usize] {
+            UNSEEN => None,
+            START => Some(None),
+            before => Some(Some(before)),
+        }
+    }
+
     /// The way to a node, from one of those the search started with; nothing if it was not reached.
     pub fn way(&self, node: NodeId) -> Vec<NodeId> {
         let mut way = Vec::new();
-        let mut at = node;
-        while self.parent[at as usize] != UNSEEN {
-            way.push(at);
-            match self.parent[at as usize] {
-                START => break,
-                before => at = before,
-            }
+        let mut at = Some(node);
+        while let Some(node) = at {
+            let Some(before) = self.before(node) else {
+                break;
+            };
+            way.push(node);
+            at = before;
         }
         way.reverse();
         way
@@ -467,5 +477,78 @@ impl OwnerSets {
         }
         *total += members.len();
         Some(members.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anthill_heap::{HeapBuilder, HeapState, Quiet};
+
+    use super::*;
+    use crate::Convention;
+
+    fn on(state: &HeapState, pairs: &[(NodeId, NodeId)]) -> Vec<bool> {
+        let sizes = state.tables.sizes.as_ref().unwrap();
+        let graph = Graph::new(state, sizes, Convention::DEFAULT);
+        reached_from(&graph, pairs, &Quiet).unwrap()
+    }
+
+    /// A search from each owner through all that it reaches would take hours on these heaps.
+    #[test]
+    fn many_owners_that_reach_much_cost_little() {
+        const OWNERS: u32 = 8_000;
+        let mut heap = HeapBuilder::new();
+        let mut edges = String::new();
+        for number in 0..OWNERS {
+            heap.object(&format!("owner{number}"), "Owner", 16);
+            heap.object(&format!("ownee{number}"), "Ownee", 16);
+            heap.object(&format!("stray{number}"), "Ownee", 16);
+            if number > 0 {
+                edges += &format!("owner{} -> owner{number},", number - 1);
+            }
+        }
+        heap.object("hub", "Hub", 16);
+        // Each owner leads to all after it, the last one to a hub with all ownees.
+        edges += &format!("owner{} -> hub", OWNERS - 1);
+        for number in 0..OWNERS {
+            edges += &format!(", hub -> ownee{number}");
+        }
+        heap.edges(&edges);
+        let state = heap.build();
+        let (owner, ownee, stray) = (|n: u32| 3 * n, |n: u32| 3 * n + 1, |n: u32| 3 * n + 2);
+        let numbers = || 0..OWNERS;
+        let owned: Vec<_> = numbers()
+            .map(|n| (owner(n), ownee(OWNERS - 1 - n)))
+            .collect();
+        assert!(on(&state, &owned).iter().all(|&reached| reached));
+        let lost: Vec<_> = numbers().map(|n| (owner(n), stray(n))).collect();
+        assert!(!on(&state, &lost).iter().any(|&reached| reached));
+        let chain: Vec<_> = numbers().map(|n| (owner(n), owner(OWNERS / 2))).collect();
+        let before = on(&state, &chain)
+            .iter()
+            .filter(|&&reached| reached)
+            .count();
+        assert_eq!(before as u32, OWNERS / 2 + 1);
+    }
+
+    #[test]
+    fn one_owner_of_very_many_is_searched_once() {
+        const OWNEES: u32 = 200_000;
+        let mut heap = HeapBuilder::new();
+        heap.object("owner", "Owner", 16);
+        heap.object("array", "Array", 16);
+        heap.edges("owner -> array");
+        let mut edges = String::from("array ->");
+        for number in 0..OWNEES {
+            heap.object(&format!("o{number}"), "Ownee", 16);
+            if number % 2 == 0 {
+                edges += &format!(" o{number}");
+            }
+        }
+        heap.edges(&edges);
+        let pairs: Vec<_> = (0..OWNEES).map(|number| (0, number + 2)).collect();
+        let reached = on(&heap.build(), &pairs);
+        let expected = (0..OWNEES).map(|number| number % 2 == 0);
+        assert!(reached.into_iter().eq(expected));
     }
 }

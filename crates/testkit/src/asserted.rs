@@ -22,20 +22,32 @@ impl Sample {
     /// # Panics
     /// Like [`Sample::start`].
     pub fn start_asserted(jdk: &Jdk, name: &str, arguments: &[&str]) -> Option<Sample> {
-        static COMPILED: OnceLock<Option<Compiled>> = OnceLock::new();
-        let compiled = COMPILED.get_or_init(compiled).as_ref()?;
-        let mut class_path = compiled.java.clone();
-        class_path.extend([compiled.kotlin.clone(), compiled.scala.clone()]);
         let loaded = format!("-agentpath:{}", agent().display());
-        let flags = ["-Xmx128m", &loaded];
-        Some(Sample::start_with(
-            jdk,
-            &class_path,
-            name,
-            arguments,
-            &flags,
-        ))
+        start(jdk, name, arguments, &loaded)
     }
+
+    /// The same without an agent: the assertions are kept for a heap dump.
+    ///
+    /// # Panics
+    /// Like [`Sample::start`].
+    pub fn start_asserted_for_dump(jdk: &Jdk, name: &str, arguments: &[&str]) -> Option<Sample> {
+        start(jdk, name, arguments, "-Ddev.anthill.keep=true")
+    }
+}
+
+fn start(jdk: &Jdk, name: &str, arguments: &[&str], flag: &str) -> Option<Sample> {
+    static COMPILED: OnceLock<Option<Compiled>> = OnceLock::new();
+    let compiled = COMPILED.get_or_init(compiled).as_ref()?;
+    let mut class_path = compiled.java.clone();
+    class_path.extend([compiled.kotlin.clone(), compiled.scala.clone()]);
+    let flags = ["-Xmx128m", flag];
+    Some(Sample::start_with(
+        jdk,
+        &class_path,
+        name,
+        arguments,
+        &flags,
+    ))
 }
 
 fn compiled() -> Option<Compiled> {

@@ -138,7 +138,7 @@ fn rules_are_read() {
         ),
         (
             "growth of retained of com.app.* at most 10 MB between mark \"a\" and last",
-            "retained of com.app.* AtMost 10485760 Bytes growing from Some(\"a\") to Some(\"last\")",
+            "retained of com.app.* AtMost 10485760 Bytes growing from Some(\"mark:a\") to Some(\"last\")",
         ),
         (
             "growth of instances of A at most 5%",

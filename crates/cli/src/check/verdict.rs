@@ -18,8 +18,9 @@ pub struct State {
     pub number: Option<u32>,
     /// Nanoseconds since the recording's start.
     pub time: Option<u64>,
+    /// Points that rules name and that are this state.
     #[serde(skip)]
-    pub mark: Option<String>,
+    pub points: Vec<String>,
 }
 
 /// Where a rule was written.
@@ -266,6 +267,13 @@ fn verdict(name: &str, outcomes: Outcomes, states: &[State]) -> Verdict {
     }
 }
 
+fn no_state(point: &Option<String>) -> String {
+    match point {
+        Some(point) => format!("there is no heap state at \"{point}\""),
+        None => "there is no heap state".to_owned(),
+    }
+}
+
 /// The outcome of a rule on growth: one, in the state where the figure is compared.
 fn growth(rule: &Rule, figures: &[(usize, f64)], states: &[State], outcomes: Outcomes) -> Outcomes {
     let Claim::Measured(one) = &rule.claim else {
@@ -277,9 +285,8 @@ fn growth(rule: &Rule, figures: &[(usize, f64)], states: &[State], outcomes: Out
         Some("first") => figures.first().copied(),
         Some("last") => figures.last().copied(),
         Some(point) => {
-            let mut marked = figures.iter().rev();
-            let found = marked.find(|one| states[one.0].mark.as_deref() == Some(point));
-            found.copied()
+            let is_point = |one: &&(usize, f64)| states[one.0].points.iter().any(|of| of == point);
+            figures.iter().find(is_point).copied()
         }
     };
     let (from, to) = (
@@ -307,6 +314,7 @@ fn growth(rule: &Rule, figures: &[(usize, f64)], states: &[State], outcomes: Out
         (Some(_), Some(_)) => not_checked(
             "growth needs two states: name several dumps, or a recording without --at".to_owned(),
         ),
-        _ => not_checked("there is no state at one of the points".to_owned()),
+        (None, _) => not_checked(no_state(&points.from)),
+        (_, None) => not_checked(no_state(&points.to)),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anthill_assertions::Severity;
-use anthill_assertions::rules::{Rule, parse};
+use anthill_assertions::rules::{Claim, Rule, parse};
 use anthill_classify::Definitions;
 use anthill_session::{ProgramCheck, ProgramChecked, RuleChecked, check_rule_groups};
 use anthill_trace::{Point, elapsed, is_trace};
@@ -181,6 +181,15 @@ impl Rules {
         check_rule_groups(&plain, definitions)?;
         Ok(Rules { all, plain })
     }
+
+    /// The points of recordings that rules name.
+    fn points(&self) -> impl Iterator<Item = &String> {
+        let growths = self.plain.iter().filter_map(|rule| match &rule.claim {
+            Claim::Measured(one) => one.growth.as_ref(),
+            _ => None,
+        });
+        growths.flat_map(|growth| growth.from.iter().chain(&growth.to))
+    }
 }
 
 fn add(
@@ -265,7 +274,14 @@ impl Check<'_> {
             },
             number: header.map(|header| header.number),
             time: header.map(|header| header.time),
-            mark: header.and_then(|header| header.mark.clone()),
+            points: header.map_or(Vec::new(), |header| {
+                let trace = session.recording().map(|recording| recording.trace());
+                let is_here = |point: &&String| {
+                    let state = trace.and_then(|trace| trace.at(&Point::parse(point)).ok());
+                    state.is_some_and(|state| state.number == header.number)
+                };
+                self.rules.points().filter(is_here).cloned().collect()
+            }),
         };
         let program = match self.arguments.no_assertions {
             true => ProgramChecked::default(),

@@ -2,7 +2,7 @@
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "summary",
     "histogram",
     "classify",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 26] = [
     "threads",
     "waste",
     "timeline",
+    "check",
     "diff",
     "record",
     "attach",

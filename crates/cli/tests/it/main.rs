@@ -2,6 +2,7 @@
 //! programs and the expected files say.
 
 mod chain;
+mod check;
 mod classify;
 mod demo;
 mod groups;

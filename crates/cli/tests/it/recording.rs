@@ -27,7 +27,7 @@ fn moment(seconds: u64, gc: u64) -> Moment {
 }
 
 /// A recording of a list that grows in its second half.
-fn growing(name: &str) -> PathBuf {
+pub fn growing(name: &str) -> PathBuf {
     let path = scratch(name);
     let facts = Facts {
         started: 1_700_000_000 * SECOND,

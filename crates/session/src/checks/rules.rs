@@ -8,7 +8,7 @@ use anthill_assertions::rules::{
 };
 use anthill_assertions::{Kind, Problem, Violation};
 use anthill_classify::Definitions;
-use anthill_graph::{NodeId, Reached};
+use anthill_graph::{Graph, NodeId, Reached};
 use rustc_hash::FxHashMap;
 
 use super::naming::Ways;
@@ -77,22 +77,20 @@ impl Session {
         let heap = Heap::new(&graph, dominators, self.progress());
         let mut checked = Vec::with_capacity(rules.len());
         let mut findings = Vec::with_capacity(rules.len());
+        let mut resolver = Resolver::new(self, &graph, definitions, &heap.reachable);
         for rule in rules {
-            let mut resolver = Resolver {
-                session: self,
-                graph: &graph,
-                definitions,
-                notes: Vec::new(),
-            };
             let (one, finding) = self.checked(&heap, rule, &mut resolver)?;
             checked.push(RuleChecked {
-                notes: resolver.notes,
+                notes: std::mem::take(&mut resolver.notes),
                 ..one
             });
             findings.push(finding);
             self.progress().advance(1);
         }
-        let targets: Vec<NodeId> = findings.iter().flat_map(targets).collect();
+        let targets: Vec<NodeId> = findings
+            .iter()
+            .flat_map(|finding| targets(&graph, finding))
+            .collect();
         if targets.is_empty() && !findings.iter().any(|one| !matches!(one, Finding::Holds)) {
             return Ok(checked);
         }
@@ -145,15 +143,15 @@ impl Session {
 }
 
 /// The objects that paths must lead to.
-fn targets(finding: &Finding) -> Vec<NodeId> {
+fn targets(graph: &Graph, finding: &Finding) -> Vec<NodeId> {
     match finding {
         Finding::Holds => Vec::new(),
         Finding::Objects(objects) => objects.clone(),
         Finding::Shared(shared) => shared.iter().map(|one| one.0).collect(),
         Finding::Reached(objects, reached) => {
-            let starts = objects
-                .iter()
-                .filter_map(|&one| reached.way(one).first().copied());
+            let groups = Groups::of(graph, objects, reached);
+            let examples = groups.alike.iter().map(|same| same[0]);
+            let starts = examples.filter_map(|one| reached.way(one).first().copied());
             starts.collect()
         }
         Finding::Each(each) => each.iter().map(|one| one.object).collect(),
@@ -303,22 +301,7 @@ impl Telling<'_, '_> {
 
     /// Objects by class and the classes on the way from where they must not be reachable from.
     fn reached(&mut self, what: &str, objects: &[NodeId], reached: &Reached) {
-        let mut numbers: FxHashMap<Vec<Option<u32>>, usize> = FxHashMap::default();
-        let mut groups: Vec<Vec<NodeId>> = Vec::new();
-        for &object in objects {
-            let way = reached.way(object);
-            let mut shape: Vec<Option<u32>> = way
-                .iter()
-                .map(|&node| self.ways.graph.class(node))
-                .collect();
-            shape.dedup();
-            let number = *numbers.entry(shape).or_insert_with(|| {
-                groups.push(Vec::new());
-                groups.len() - 1
-            });
-            groups[number].push(object);
-        }
-        for same in groups {
+        for same in Groups::of(self.ways.graph, objects, reached).alike {
             let way = reached.way(same[0]);
             let violation = self.of_objects(Kind::Reachable, what.to_owned(), &same);
             self.violations.push(Violation {
@@ -381,6 +364,52 @@ impl Telling<'_, '_> {
             .collect();
         violation.sampled = (every > 1).then_some(every as u64);
         self.violations.push(violation);
+    }
+}
+
+/// Objects by their classes and the classes on the ways to them.
+struct Groups {
+    alike: Vec<Vec<NodeId>>,
+}
+
+impl Groups {
+    /// Ways have most of their steps in common, so each step is looked at once.
+    fn of(graph: &Graph, objects: &[NodeId], reached: &Reached) -> Self {
+        let mut shape_of: FxHashMap<NodeId, u32> = FxHashMap::default();
+        let mut shapes: FxHashMap<(u32, Option<u32>), u32> = FxHashMap::default();
+        let mut class_of: Vec<Option<u32>> = vec![None];
+        let mut numbers: FxHashMap<u32, usize> = FxHashMap::default();
+        let mut alike: Vec<Vec<NodeId>> = Vec::new();
+        let mut pending = Vec::new();
+        for &object in objects {
+            let mut at = Some(object);
+            let mut shape = 0;
+            while let Some(node) = at {
+                if let Some(&known) = shape_of.get(&node) {
+                    shape = known;
+                    break;
+                }
+                pending.push(node);
+                at = reached.before(node).flatten();
+            }
+            while let Some(node) = pending.pop() {
+                let class = graph.class(node);
+                // A list is one step however long it is.
+                if shape == 0 || class_of[shape as usize] != class {
+                    shape = *shapes.entry((shape, class)).or_insert_with(|| {
+                        class_of.push(class);
+                        class_of.len() as u32 - 1
+                    });
+                }
+                shape_of.insert(node, shape);
+            }
+            let number = *numbers.entry(shape).or_insert_with(|| {
+                alike.push(Vec::new());
+                alike.len() - 1
+            });
+            alike[number].push(object);
+        }
+        Groups { alike }
     }
 }
 

@@ -9,11 +9,65 @@ use anthill_structures::Instance;
 use crate::{Error, Session};
 
 pub struct Resolver<'a> {
-    pub session: &'a Session,
-    pub graph: &'a Graph<'a>,
-    pub definitions: &'a Definitions,
+    session: &'a Session,
+    graph: &'a Graph<'a>,
+    definitions: &'a Definitions,
+    reachable: BitSet,
+    by_class: ByClass,
     /// What a person should know: names that nothing has.
     pub notes: Vec<String>,
+}
+
+/// The reachable objects in the order of their classes.
+struct ByClass {
+    /// By class: where its objects begin; one more at the end.
+    starts: Vec<usize>,
+    objects: Vec<NodeId>,
+}
+
+impl ByClass {
+    fn new(session: &Session, reachable: &BitSet) -> Self {
+        let classes: &[u32] = &session.state().columns.classes;
+        let mut starts = vec![0; session.state().classes().len() + 1];
+        for object in reachable.iter() {
+            starts[classes[object as usize] as usize + 1] += 1;
+        }
+        for class in 1..starts.len() {
+            starts[class] += starts[class - 1];
+        }
+        let mut next = starts.clone();
+        let mut objects = vec![0; starts.last().copied().unwrap_or(0)];
+        for object in reachable.iter() {
+            let next = &mut next[classes[object as usize] as usize];
+            objects[*next] = object;
+            *next += 1;
+        }
+        ByClass { starts, objects }
+    }
+
+    fn of(&self, class: usize) -> &[NodeId] {
+        &self.objects[self.starts[class]..self.starts[class + 1]]
+    }
+}
+
+impl<'a> Resolver<'a> {
+    pub fn new(
+        session: &'a Session,
+        graph: &'a Graph<'a>,
+        definitions: &'a Definitions,
+        reachable: &BitSet,
+    ) -> Self {
+        // What stands for the boot loader is no object.
+        let reachable = reachable.clone().resized(session.state().len() as usize);
+        Resolver {
+            session,
+            graph,
+            definitions,
+            by_class: ByClass::new(session, &reachable),
+            reachable,
+            notes: Vec::new(),
+        }
+    }
 }
 
 impl Sets for Resolver<'_> {
@@ -21,7 +75,7 @@ impl Sets for Resolver<'_> {
 
     fn objects(&mut self, set: &Set) -> Result<BitSet, Error> {
         let mut objects = match &set.kind {
-            SetKind::Class { pattern, only } => self.of_class(pattern, *only)?,
+            SetKind::Class { pattern, only } => self.of_class(pattern, *only),
             SetKind::Static { class, field } => self.of_static(class, field)?,
             SetKind::Group { text, .. } => self.of_group(text)?,
             SetKind::Structure(pattern) => self.of_structures(pattern)?,
@@ -61,17 +115,14 @@ fn instance(instances: &[Instance], head: NodeId) -> Option<&Instance> {
 
 impl Resolver<'_> {
     /// The reachable objects of classes that fit, and of their subclasses if that is meant.
-    fn of_class(&mut self, pattern: &str, only: bool) -> Result<BitSet, Error> {
+    fn of_class(&mut self, pattern: &str, only: bool) -> BitSet {
         let fits = self.classes(pattern, only);
-        let reachable = self.session.objects_of(|_| true, false)?;
-        let mut objects = BitSet::new(reachable.capacity());
-        let classes = &self.session.state().columns.classes;
-        for object in reachable.iter() {
-            if fits[classes[object as usize] as usize] {
-                objects.insert(object);
-            }
+        let mut objects = BitSet::new(self.reachable.capacity());
+        for (class, _) in fits.iter().enumerate().filter(|class| *class.1) {
+            let of_class = self.by_class.of(class).iter();
+            of_class.for_each(|&object| objects.insert(object));
         }
-        Ok(objects)
+        objects
     }
 
     /// By class: whether it is meant. A name without wildcards means subclasses too.
@@ -112,7 +163,7 @@ impl Resolver<'_> {
 
     fn of_group(&self, text: &str) -> Result<BitSet, Error> {
         let mut objects = self.session.group(text, self.definitions)?;
-        objects.intersect_with(&self.session.objects_of(|_| true, false)?);
+        objects.intersect_with(&self.reachable);
         Ok(objects)
     }
 
