@@ -268,7 +268,8 @@ impl Agent<'_> {
         let gc = self.session.pauses.count();
         let collected = gc != self.counted_at;
         self.counted_at = gc;
-        let [dead, survivors, instances, unshared, owned] = assertions::count(self.jni, collected);
+        let counts = assertions::count(self.jni, collected, order.reported);
+        let [dead, survivors, instances, unshared, owned] = counts;
         self.session
             .outbox
             .say_now(&FromAgent::Assertions(Assertions {

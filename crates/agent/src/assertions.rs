@@ -75,7 +75,7 @@ fn register(jni: Jni, class: Handle) -> Result<usize, String> {
     let copy = Copy {
         class: jni.new_weak(class),
         changed: jni.static_method(class, c"changed", c"(ILjava/lang/String;)V")?,
-        count: jni.static_method(class, c"count", c"(Z)[J")?,
+        count: jni.static_method(class, c"count", c"(ZZ)[J")?,
         deliver: jni.static_method(
             class,
             c"deliver",
@@ -194,11 +194,12 @@ fn each(jni: Jni, mut call: impl FnMut(&Copy, Handle) -> Result<(), String>) {
     }
 }
 
-/// How many assertions of each kind there are; `collected` if there was a collection since they were counted last.
-pub fn count(jni: Jni, collected: bool) -> [u64; 5] {
+/// How many assertions of each kind there are; `collected` if there was a collection since they were counted last, `reported` if
+/// those count whose violations the program knows.
+pub fn count(jni: Jni, collected: bool, reported: bool) -> [u64; 5] {
     let mut sum = [0; 5];
     each(jni, |copy, class| {
-        let arguments = [Argument::flag(collected)];
+        let arguments = [Argument::flag(collected), Argument::flag(reported)];
         let counts = jni.call_static_object(class, copy.count, &arguments)?;
         let counts: [i64; 5] = jni.longs(counts);
         for (sum, count) in sum.iter_mut().zip(counts) {

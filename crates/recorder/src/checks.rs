@@ -1,7 +1,7 @@
 //! GC assertions of the program: when they are checked and where the results go. How they are checked is the business of the
 //! [`Checker`] that the caller brings.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,10 @@ const MOST_VIOLATIONS: usize = 200;
 const MOST_TEXT: usize = 32 << 10;
 const MOST_ASSERTIONS: usize = 20_000;
 
+/// Equal violations are told again when there are so many times more.
+const MUCH_MORE: u64 = 10;
+const MOST_KEYS: usize = 10_000;
+
 const INSTANCES: &str = "INSTANCES";
 
 /// How far a check has come.
@@ -79,6 +83,8 @@ pub struct Checks {
     last: Option<Duration>,
     /// Assertions whose violations were fleeting in the check before.
     suspects: HashSet<u64>,
+    /// By key of equal violations: how many there were when they were told.
+    told: HashMap<String, u64>,
     /// Checks that were made, and violations that were found.
     pub made: u32,
     pub found: u64,
@@ -95,6 +101,7 @@ impl Checks {
             collected: false,
             last: None,
             suspects: HashSet::new(),
+            told: HashMap::new(),
             made: 0,
             found: 0,
         }
@@ -222,6 +229,25 @@ impl Checks {
         let look_again = suspects.iter().any(|id| !self.suspects.contains(id));
         self.suspects = suspects;
         (believed, look_again)
+    }
+
+    /// Those that nobody has heard of: equal ones again only when there are many more.
+    pub fn new_ones(&mut self, violations: &[Violation]) -> Vec<Violation> {
+        if self.told.len() > MOST_KEYS {
+            self.told.clear();
+        }
+        let told = &mut self.told;
+        let is_new = |violation: &&Violation| {
+            let before = told.entry(violation.key.clone()).or_insert(0);
+            let new = *before == 0 || violation.count >= *before * MUCH_MORE;
+            if new {
+                *before = violation.count.max(1);
+            }
+            new
+        };
+        let new: Vec<Violation> = violations.iter().filter(is_new).cloned().collect();
+        self.found += new.len() as u64;
+        new
     }
 
     /// Appends violations to the file they are wanted in.

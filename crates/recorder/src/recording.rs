@@ -1,6 +1,8 @@
 //! The recording of one JVM: what the agent says goes to the trace, and states are ordered when
 //! they are due and affordable.
 
+mod checking;
+
 use std::io::Write;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -13,10 +15,10 @@ use anthill_trace::{self as trace, Event, Facts, Moment, StateKind, TraceWriter}
 use anthill_wire::{self as wire, Frames, FromAgent, ToAgent};
 
 use crate::budget::{Budget, Cost};
-use crate::checks::{Checks, Found, Run, Stage, Violation, shortened};
+use crate::checks::{Checks, Found};
 use crate::clock::{Clock, own_cpu};
 use crate::control::{self, Reply, Request};
-use crate::convert::{Converted, Converter, Job, Source, Written, workers};
+use crate::convert::{Converted, Converter, Job, Source, Written};
 use crate::events::Events;
 use crate::options::FIRST_SAMPLING;
 use crate::schedule::Schedule;
@@ -674,142 +676,6 @@ impl Recording {
         let share = self.budget.spent() / seconds.max(0.001) * 100.0;
         parts.push(format!("{share:.1} % of the time for {what}"));
         parts.join(", ")
-    }
-}
-
-/// Assertions of the program.
-impl Recording {
-    /// Begins a check that was asked for, or that is due and affordable.
-    fn check_if_due(&mut self) {
-        if self.pending.is_some() || self.stopping.is_some() {
-            return;
-        }
-        let now = self.clock.now();
-        let affordable = now >= self.budget.earliest(self.used_heap);
-        if let Some(run) = self.checks.next(now, affordable) {
-            self.begin_check(run);
-        }
-    }
-
-    fn begin_check(&mut self, mut run: Run) {
-        self.orders += 1;
-        run.order = self.orders;
-        let order = wire::CountAssertions {
-            order: run.order,
-            // Whoever asks wants to know about now; otherwise the program collects when it needs to.
-            collect: !run.asked.is_empty(),
-        };
-        self.checks.begin(self.clock.now(), run);
-        self.send(&ToAgent::CountAssertions(order));
-    }
-
-    /// Takes a dump if there is anything to check.
-    fn counted(&mut self, counts: &wire::Assertions) {
-        let Some(mut run) = self.checks.counting(counts.order) else {
-            return;
-        };
-        let lifetime = counts.dead + counts.survivors;
-        if lifetime + counts.instances + counts.unshared + counts.owned == 0 {
-            return self.answer_check(&run, Ok(Vec::new()));
-        }
-        self.orders += 1;
-        run.order = self.orders;
-        let name = format!("{}.check", run.order);
-        match self.spool.place(&name, self.used_heap) {
-            Err(reason) => self.answer_check(&run, Err(reason)),
-            Ok(path) => {
-                self.send(&ToAgent::TakeDump(wire::TakeDump {
-                    order: run.order,
-                    path: path.display().to_string(),
-                    collect: false,
-                    find_heads: false,
-                    limit: 0,
-                }));
-                self.checks.stage = Stage::Dumping(run, path);
-            }
-        }
-    }
-
-    /// Has a dump checked, beside everything else.
-    fn look_at(&mut self, run: Run, path: PathBuf, done: &wire::StateDone) {
-        if let Some(reason) = &done.failure {
-            if !dumped_from_outside(self.hello.pid, &path) {
-                let _ = std::fs::remove_file(&path);
-                return self.answer_check(&run, Err(reason.clone()));
-            }
-        }
-        let Some(checker) = self.checks.checker() else {
-            return;
-        };
-        let (forgiven, urgent) = (run.forgiven, !run.asked.is_empty());
-        let sender = self.sender.clone();
-        self.checks.stage = Stage::Checking(run, Duration::from_nanos(done.pause_ns));
-        thread::spawn(move || {
-            let before = own_cpu();
-            let result =
-                workers(urgent).and_then(|pool| pool.install(|| checker.check(&path, forgiven)));
-            let _ = std::fs::remove_file(&path);
-            // Nobody waits for it any more if the recording is over.
-            let _ = sender.send(Input::Checked(result, own_cpu().saturating_sub(before)));
-        });
-    }
-
-    fn checked(&mut self, result: Result<Vec<Found>, String>, cpu: Duration) {
-        let Some((mut run, pause)) = self.checks.checking() else {
-            return;
-        };
-        let now = self.clock.now();
-        let cost = Cost { pause, beside: cpu };
-        self.budget.taken(now, self.used_heap, cost);
-        self.events.push(Event::Cost(trace::Cost {
-            time: self.clock.now_ns(),
-            pause: pause.as_nanos() as u64,
-            agent: 0,
-            recorder: cpu.as_nanos() as u64,
-            what: "check of assertions".to_owned(),
-        }));
-        let result = result.map(|found| self.checks.believed(found));
-        match result {
-            Ok((_, true)) if !run.asked.is_empty() && !run.again => {
-                run.again = true;
-                self.begin_check(run);
-            }
-            Ok((violations, _)) => self.answer_check(&run, Ok(violations)),
-            Err(reason) => self.answer_check(&run, Err(reason)),
-        }
-    }
-
-    /// Tells the program, the file and the trace what was found.
-    fn answer_check(&mut self, run: &Run, result: Result<Vec<Violation>, String>) {
-        self.checks.made += 1;
-        let (failure, mut violations) = match result {
-            Ok(violations) => (None, violations),
-            Err(reason) => {
-                self.events
-                    .dropped(self.clock.now_ns(), "check", 1, &reason);
-                (Some(reason), Vec::new())
-            }
-        };
-        self.checks.found += violations.len() as u64;
-        if let Err(reason) = self.checks.write(&violations) {
-            let time = self.clock.now_ns();
-            self.events
-                .dropped(time, "violations", violations.len() as u64, &reason);
-        }
-        shortened(&mut violations);
-        // Whatever nobody asked for is news for the program too.
-        let numbers = if run.asked.is_empty() {
-            &[0][..]
-        } else {
-            &run.asked
-        };
-        for &number in numbers {
-            self.send(&ToAgent::CheckDone(wire::CheckDone {
-                number,
-                failure: failure.clone(),
-                violations: violations.clone(),
-            }));
-        }
     }
 }
 

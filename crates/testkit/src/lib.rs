@@ -6,6 +6,7 @@
 
 mod agent;
 mod asserted;
+mod asserting;
 mod collections;
 pub mod histogram;
 mod javac;

@@ -85,7 +85,7 @@ impl Sample {
         Sample::start_as(java, jdk, class_path, name, arguments, jvm_flags)
     }
 
-    fn start_as(
+    pub(crate) fn start_as(
         mut java: Command,
         jdk: &Jdk,
         class_path: &[PathBuf],

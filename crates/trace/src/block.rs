@@ -25,6 +25,7 @@ pub(crate) enum Kind {
     State = 4,
     Column = 5,
     End = 6,
+    Violations = 7,
     /// Of a later version than this.
     Foreign = 0,
 }
@@ -39,6 +40,7 @@ impl Kind {
             Kind::State,
             Kind::Column,
             Kind::End,
+            Kind::Violations,
         ];
         let known = known.into_iter().find(|&kind| kind as u8 == byte);
         known.unwrap_or(Kind::Foreign)
@@ -78,6 +80,7 @@ impl Label {
             Kind::State => format!("the header of state {}", self.state),
             Kind::Column => format!("a part of state {}", self.state),
             Kind::End => "the directory".to_owned(),
+            Kind::Violations => "violations of assertions".to_owned(),
             Kind::Foreign => "a block of a kind that this program does not know".to_owned(),
         }
     }

@@ -76,6 +76,26 @@ pub struct Dropped {
     pub reason: String,
 }
 
+/// An assertion of the program that did not hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Violation {
+    pub time: u64,
+    /// E.g. `dead`, `owned-by`.
+    pub kind: String,
+    /// What the program says about it.
+    pub message: Option<String>,
+    /// Where the assertion was made, the innermost frame first.
+    pub made_at: Vec<String>,
+    pub class: String,
+    /// Objects that violate it in the same way, and their bytes.
+    pub count: u64,
+    pub bytes: u64,
+    /// Everything in words, on several lines.
+    pub text: String,
+    /// Everything as JSON.
+    pub json: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Gc(Gc),
@@ -84,6 +104,7 @@ pub enum Event {
     Mark(Mark),
     Cost(Cost),
     Dropped(Dropped),
+    Violation(Violation),
 }
 
 /// All events of a trace, each kind in the order of time.
@@ -95,6 +116,7 @@ pub struct Timeline {
     pub marks: Vec<Mark>,
     pub costs: Vec<Cost>,
     pub dropped: Vec<Dropped>,
+    pub violations: Vec<Violation>,
 }
 
 impl Timeline {
@@ -106,6 +128,7 @@ impl Timeline {
             Event::Mark(mark) => self.marks.push(mark),
             Event::Cost(cost) => self.costs.push(cost),
             Event::Dropped(dropped) => self.dropped.push(dropped),
+            Event::Violation(violation) => self.violations.push(violation),
         }
     }
 
@@ -116,6 +139,7 @@ impl Timeline {
         self.marks.append(&mut other.marks);
         self.costs.append(&mut other.costs);
         self.dropped.append(&mut other.dropped);
+        self.violations.append(&mut other.violations);
     }
 
     /// Events of several threads may arrive a little out of order.
@@ -126,6 +150,7 @@ impl Timeline {
         self.marks.sort_by_key(|mark| mark.time);
         self.costs.sort_by_key(|cost| cost.time);
         self.dropped.sort_by_key(|dropped| dropped.time);
+        self.violations.sort_by_key(|violation| violation.time);
     }
 
     /// When the last event ended.
@@ -137,6 +162,7 @@ impl Timeline {
             self.marks.last().map(|mark| mark.time),
             self.costs.last().map(|cost| cost.time),
             self.dropped.last().map(|dropped| dropped.time),
+            self.violations.last().map(|violation| violation.time),
         ];
         last.into_iter().flatten().max().unwrap_or(0)
     }
@@ -239,6 +265,8 @@ impl EventBlock {
             marks: self.marks,
             costs: self.costs,
             dropped: self.dropped,
+            // In blocks of their own.
+            violations: Vec::new(),
         })
     }
 }

@@ -21,7 +21,7 @@ mod values;
 mod writer;
 
 pub use error::Error;
-pub use events::{Cost, Dropped, Event, Gc, Mark, Sample, ThreadEvent, Timeline};
+pub use events::{Cost, Dropped, Event, Gc, Mark, Sample, ThreadEvent, Timeline, Violation};
 pub use facts::Facts;
 pub use header::{ClassTotals, IdentityKind, StateHeader, StateKind, Totals};
 pub use points::{Point, duration, elapsed};

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::block::{self, Block, FILE_HEADER, FILE_MAGIC, FILE_VERSION, Found, Kind, Label};
-use crate::events::EventBlock;
+use crate::events::{EventBlock, Violation};
 use crate::state::{StateColumn, decode, decode_identities, decode_structures};
 use crate::symbols::SymbolBlock;
 use crate::writer::DIRECTORY_ENTRY;
@@ -311,6 +311,8 @@ impl Trace {
                     Ok(())
                 }
                 Kind::End => Ok(()),
+                Kind::Violations => read::<Vec<Violation>>(block, bytes)
+                    .map(|mut violations| self.timeline.violations.append(&mut violations)),
                 Kind::Foreign => Err("a newer program wrote it".to_owned()),
             };
             if let Err(why) = result {

@@ -112,6 +112,13 @@ impl TraceWriter {
         if self.waiting == 0 {
             return Ok(());
         }
+        if !self.events.violations.is_empty() {
+            let violations = std::mem::take(&mut self.events.violations);
+            if let Err(error) = self.block(Label::of(Kind::Violations), &violations) {
+                self.events.violations = violations;
+                return Err(error);
+            }
+        }
         self.block(
             Label::of(Kind::Events),
             &EventBlock::from(self.events.clone()),

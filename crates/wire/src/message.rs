@@ -282,7 +282,7 @@ structs! {
     /// Assertions that have not come true by themselves: those of objects that died are gone.
     pub struct Assertions {
         pub order: u32,
-        /// Objects that should be dead and are not reported.
+        /// Objects that should be dead.
         pub dead: u64,
         /// The same of objects that were allocated in regions.
         pub survivors: u64,
@@ -304,6 +304,8 @@ structs! {
         pub order: u32,
         /// Do a full garbage collection before it.
         pub collect: bool,
+        /// Whether those count whose violations the program knows already.
+        pub reported: bool,
     }
 
     pub struct CheckDone {

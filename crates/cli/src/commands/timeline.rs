@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anthill_classify::Pattern;
 use anthill_heap::Missing;
 use anthill_session::{HeapMoment, History, LeakWindow, StructureHistory, TypeHistory};
-use anthill_trace::{Facts, Gc, Mark, Trace, elapsed, is_trace};
+use anthill_trace::{Facts, Gc, Mark, Trace, Violation, elapsed, is_trace};
 use clap::Args;
 use serde::Serialize;
 
@@ -153,7 +153,36 @@ struct Json<'a> {
     marks: Vec<MarkJson<'a>>,
     costs: Costs,
     dropped: Vec<DroppedJson<'a>>,
+    violations: Vec<ViolationJson<'a>>,
     leak_window: Option<LeakWindow>,
+}
+
+/// An assertion of the program that did not hold.
+#[derive(Serialize)]
+struct ViolationJson<'a> {
+    time_ns: u64,
+    kind: &'a str,
+    message: Option<&'a str>,
+    made_at: &'a [String],
+    class: &'a str,
+    count: u64,
+    bytes: u64,
+    text: &'a str,
+}
+
+impl<'a> ViolationJson<'a> {
+    fn new(violation: &'a Violation) -> Self {
+        ViolationJson {
+            time_ns: violation.time,
+            kind: &violation.kind,
+            message: violation.message.as_deref(),
+            made_at: &violation.made_at,
+            class: &violation.class,
+            count: violation.count,
+            bytes: violation.bytes,
+            text: &violation.text,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -260,6 +289,9 @@ impl View<'_> {
         let dropped = timeline
             .map_or(&[][..], |timeline| &timeline.dropped)
             .iter();
+        let violations = timeline
+            .map_or(&[][..], |timeline| &timeline.violations)
+            .iter();
         Json {
             facts: trace.map(|trace| FactsJson::new(trace.facts())),
             complete: trace.map(Trace::is_complete),
@@ -284,6 +316,7 @@ impl View<'_> {
                     reason: &dropped.reason,
                 })
                 .collect(),
+            violations: violations.map(ViolationJson::new).collect(),
             leak_window: history.window,
         }
     }
@@ -334,6 +367,7 @@ impl View<'_> {
         }
         self.collections(out)?;
         self.marks(out)?;
+        self.violations(out)?;
         self.window(out)
     }
 
@@ -547,6 +581,29 @@ impl View<'_> {
             table.row([elapsed(mark.time), mark.text.clone()]);
         }
         Ok(table.print(out)?)
+    }
+
+    /// Assertions of the program that did not hold, with the paths that were found then.
+    fn violations(&self, out: &mut Out) -> Result<(), Failure> {
+        const SHOWN: usize = 10;
+        let violations: &[Violation] = self
+            .history
+            .timeline()
+            .map_or(&[], |timeline| &timeline.violations);
+        for violation in violations.iter().take(SHOWN) {
+            out.blank()?;
+            let mut lines = violation.text.lines();
+            let first = lines.next().unwrap_or(&violation.kind);
+            out.line(format!("assertion at {}: {first}", elapsed(violation.time)))?;
+            for line in lines {
+                out.line(line)?;
+            }
+        }
+        if let Some(more) = violations.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+            out.blank()?;
+            out.line(format!("and {more} assertions more that did not hold"))?;
+        }
+        Ok(())
     }
 
     fn window(&self, out: &mut Out) -> Result<(), Failure> {

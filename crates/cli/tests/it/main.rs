@@ -9,6 +9,7 @@ mod groups;
 mod growth;
 mod help;
 mod input;
+mod live_assertions;
 mod merged_paths;
 mod multi_cache;
 mod open;

@@ -9,7 +9,7 @@ use anthill_heap::{Frame, HeapBuilder, HeapState};
 use anthill_hprof::RecordedValues;
 use anthill_trace::{
     Cost, Dropped, Event, Facts, Gc, Mark, Moment, Sample, StateKind, StateToWrite, ThreadEvent,
-    ThreadName, TraceWriter,
+    ThreadName, TraceWriter, Violation,
 };
 
 pub fn moment(time: u64, gc: u64) -> Moment {
@@ -117,6 +117,17 @@ pub fn events(writer: &mut TraceWriter, from: u64) -> Vec<Event> {
             what: "state".to_owned(),
             amount: 1,
             reason: "the disk is full".to_owned(),
+        }),
+        Event::Violation(Violation {
+            time: from,
+            kind: "dead".to_owned(),
+            message: Some("closed sessions".to_owned()),
+            made_at: vec!["p.Session.close(Session.java:12)".to_owned()],
+            class: "p.Session".to_owned(),
+            count: 3,
+            bytes: 72,
+            text: "an object that was asserted dead is reachable\n".to_owned(),
+            json: "{}".to_owned(),
         }),
     ]
 }

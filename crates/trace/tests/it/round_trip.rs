@@ -57,6 +57,7 @@ fn events_come_back_in_the_order_of_time_with_their_names() {
             Event::Mark(mark) => expected.marks.push(mark),
             Event::Cost(cost) => expected.costs.push(cost),
             Event::Dropped(dropped) => expected.dropped.push(dropped),
+            Event::Violation(violation) => expected.violations.push(violation),
         }
     }
     assert_eq!(trace.timeline(), &expected);

@@ -140,11 +140,11 @@ public final class Agent {
     }
 
     /** Called by the agent: drops what has come true and says how many assertions of each kind are left to check. */
-    private static long[] count(boolean collected) {
+    private static long[] count(boolean collected, boolean reported) {
         if (collected) {
             Regions.findSurvivors();
         }
-        return Ledger.count();
+        return Ledger.count(reported);
     }
 
     /** Called by the agent with the result of a check, {@link Checks#FIELDS} texts for each violation. */

@@ -130,12 +130,13 @@ public final class Ledger {
         return STRIPE[(int) (Thread.currentThread().getId() % STRIPES)];
     }
 
-    /** Drops what has come true; how many are left to check, in the order of {@link dev.anthill.Kind}. */
-    static long[] count() {
+    /** Drops what has come true; how many are left to check, in the order of {@link dev.anthill.Kind}. Whose lifetime was reported counts only if
+     * that is wanted. */
+    static long[] count(boolean reported) {
         long[] counts = new long[5];
         forEach(
                 asserted -> {
-                    boolean settled = asserted.reported;
+                    boolean settled = asserted.reported && !reported;
                     if (asserted instanceof Dead) {
                         counts[0] += settled ? 0 : 1;
                     } else if (asserted instanceof Survivor) {

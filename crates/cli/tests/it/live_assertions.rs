@@ -1,0 +1,375 @@
+//! GC assertions of running programs on real JVMs: what holds is silent, what does not is told with its path, and whatever happens
+//! to Anthill, the program goes on.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anthill_testkit::{Jdk, Sample, agent, skipped};
+use serde_json::Value;
+
+use crate::program::{command, json, run, scratch};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+const COLLECTORS: [&str; 5] = [
+    "-XX:+UseG1GC",
+    "-XX:+UseParallelGC",
+    "-XX:+UseSerialGC",
+    "-XX:+UseZGC",
+    "-XX:+UseShenandoahGC",
+];
+
+/// The releases that all collectors are tried on.
+fn jdks() -> impl Iterator<Item = &'static Jdk> {
+    let wanted = |jdk: &&Jdk| [17, 25].contains(&jdk.feature());
+    Jdk::all().iter().filter(wanted)
+}
+
+/// A JVM may be built without a collector.
+fn has(jdk: &Jdk, collector: &str) -> bool {
+    let tried = jdk.command("java").args([collector, "-version"]).output();
+    let has = tried.is_ok_and(|tried| tried.status.success());
+    if !has {
+        skipped(
+            &format!("{collector} on JDK {}", jdk.version()),
+            "it has none",
+        );
+    }
+    has
+}
+
+fn plain(options: &str) -> String {
+    format!("-agentpath:{}{options}", agent().display())
+}
+
+fn told<'a>(sample: &'a Sample, key: &str) -> &'a str {
+    let value = sample.truth().get(key);
+    value.unwrap_or_else(|| {
+        panic!(
+            "nothing about {key}: {:?}\n{}",
+            sample.truth(),
+            sample.log()
+        )
+    })
+}
+
+/// The number of the violation of that class among those the program got.
+fn violation_of(sample: &Sample, class: &str) -> usize {
+    let found = sample.count("found") as usize;
+    (0..found)
+        .find(|index| told(sample, &format!("{index}.class")) == class)
+        .unwrap_or_else(|| panic!("none of {class}: {:?}", sample.truth()))
+}
+
+/// Asserts something that does not hold, and then the same that does.
+fn leak_and_fix(sample: &mut Sample, kind: &str, class: &str, expected: &[(&str, &str)]) {
+    sample.send(&format!("{kind} leak"));
+    let index = violation_of(sample, class);
+    for (key, value) in expected {
+        let found = told(sample, &format!("{index}.{key}"));
+        assert!(
+            found.contains(value),
+            "{kind}: {key} is {found}, not {value}"
+        );
+    }
+    let own = format!("{kind} fixed");
+    sample.send(&own);
+    assert_eq!(sample.count("found"), 0, "{own}: {:?}", sample.truth());
+}
+
+const SESSION: &str = "anthill.samples.Asserting$Session";
+const ORDER: &str = "anthill.samples.Asserting$Order";
+const NODE: &str = "anthill.samples.Asserting$Node";
+
+fn all_kinds(sample: &mut Sample) {
+    assert_eq!(told(sample, "active"), "true");
+    let made = "anthill.samples.Asserting$Session.close(Asserting.java:";
+    leak_and_fix(
+        sample,
+        "dead",
+        SESSION,
+        &[
+            ("kind", "DEAD"),
+            ("message", "closed sessions"),
+            ("count", "20"),
+            ("made", made),
+            ("path", "SESSIONS"),
+            ("path", "table"),
+            ("path", "value"),
+            ("text", "Asserting"),
+        ],
+    );
+    leak_and_fix(
+        sample,
+        "instances",
+        SESSION,
+        &[
+            ("kind", "INSTANCES"),
+            ("message", "few sessions"),
+            ("count", "5"),
+            ("path", "SESSIONS"),
+        ],
+    );
+    leak_and_fix(
+        sample,
+        "unshared",
+        NODE,
+        &[
+            ("kind", "UNSHARED"),
+            ("count", "1"),
+            ("text", "elementData"),
+        ],
+    );
+    leak_and_fix(
+        sample,
+        "owned",
+        ORDER,
+        &[("kind", "OWNED_BY"), ("count", "10"), ("path", "KEPT")],
+    );
+    leak_and_fix(
+        sample,
+        "region",
+        ORDER,
+        &[
+            ("kind", "ALL_DEAD"),
+            ("message", "one request"),
+            ("count", "7"),
+            ("path", "KEPT"),
+        ],
+    );
+}
+
+#[test]
+fn every_kind_is_found_and_silent_after_the_fix_with_every_collector() {
+    for jdk in jdks() {
+        for collector in COLLECTORS.into_iter().filter(|one| has(jdk, one)) {
+            let flags = [collector, "-Xmx96m", &plain("")];
+            let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &flags);
+            all_kinds(&mut sample);
+        }
+    }
+}
+
+/// The threads know which objects they released and which they leaked on purpose.
+fn assert_stress(jdk: &Jdk, collector: &str) {
+    let flags = [collector, "-Xmx96m", &plain("=overhead=50%")];
+    let stress = Sample::start_asserting(jdk, "AssertingStress", &["4", "3"], &flags);
+    let what = format!("{} {collector}: {:?}", jdk.version(), stress.truth());
+    assert_eq!(stress.count("wrong"), 0, "{what}");
+    assert_eq!(stress.count("missing"), 0, "{what}");
+    assert_eq!(stress.count("found"), stress.count("leaked"), "{what}");
+    assert!(stress.count("released") > 1_000, "{what}");
+}
+
+#[test]
+fn under_concurrent_change_all_that_was_leaked_is_found_and_nothing_else() {
+    for jdk in jdks() {
+        for collector in COLLECTORS.into_iter().filter(|one| has(jdk, one)) {
+            assert_stress(jdk, collector);
+        }
+    }
+}
+
+#[test]
+fn a_recording_has_the_violations_with_their_paths() {
+    let Some(jdk) = Jdk::installed() else { return };
+    agent();
+    let trace = scratch("asserting.trace");
+    let lines = scratch("asserting.jsonl");
+    let _ = fs::remove_file(&lines);
+    let (trace, lines) = (trace.to_str().unwrap(), lines.to_str().unwrap());
+    let record = command(&[
+        "record",
+        "--replace",
+        "-o",
+        trace,
+        "--violations",
+        lines,
+        "--",
+    ]);
+    let mut sample = Sample::start_asserting_by(record, jdk, "Asserting", &[], &["-Xmx96m"]);
+    all_kinds(&mut sample);
+    // Known by now: not told again.
+    sample.send("dead leak");
+    sample.ended();
+    let timeline = json(&["timeline", trace]);
+    let violations = timeline["violations"].as_array().unwrap();
+    for kind in ["dead", "instances", "unshared", "owned-by", "all-dead"] {
+        let of_kind = |one: &&Value| one["kind"] == kind && one["class"] != "byte[]";
+        assert!(
+            violations.iter().any(|one| of_kind(&one)),
+            "{kind}: {violations:?}"
+        );
+    }
+    let dead = violations.iter().filter(|one| one["kind"] == "dead");
+    assert_eq!(dead.count(), 1, "{violations:?}");
+    let text = crate::program::print(&["timeline", trace]);
+    assert!(text.contains("asserted dead"), "{text}");
+    let lines = fs::read_to_string(lines).unwrap();
+    assert_eq!(lines.lines().count(), violations.len());
+    for line in lines.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert!(
+            line["paths"].is_array() && line["class"].is_string(),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_program_that_runs_is_checked_from_the_moment_anthill_attaches() {
+    let Some(jdk) = Jdk::installed() else { return };
+    agent();
+    let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &["-Xmx96m"]);
+    sample.send("dead leak");
+    assert_eq!(
+        sample.count("found"),
+        0,
+        "without the agent nothing happens"
+    );
+    let pid = sample.pid().to_string();
+    let ran = run(&["attach", &pid, "--assertions"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("checking the assertions"), "{}", ran.err);
+    // The class of the API hears of it a moment later.
+    wait_until(|| {
+        sample.send("collect");
+        told(&sample, "active") == "true"
+    });
+    all_kinds(&mut sample);
+    let status = crate::program::print(&["recordings"]);
+    assert!(
+        status.contains(&pid) && status.contains("assertions checked"),
+        "{status}"
+    );
+    assert_eq!(run(&["detach", &pid]).code, 0);
+    wait_until(|| {
+        sample.send("dead leak");
+        told(&sample, "active") == "false" && sample.count("found") == 0
+    });
+}
+
+fn wait_until(mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < deadline, "it does not come true");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn without_the_agent_calls_do_nothing_or_fail_if_that_is_wanted() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &[]);
+    assert_eq!(told(&sample, "active"), "false");
+    for kind in ["dead", "instances", "unshared", "owned", "region"] {
+        sample.send(&format!("{kind} leak"));
+        assert_eq!((sample.count("found"), sample.count("heard")), (0, 0));
+    }
+    assert_eq!(sample.log(), "");
+
+    let required = ["-Ddev.anthill.required=true"];
+    let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &required);
+    sample.tell("dead leak");
+    let (code, log) = sample.ended();
+    assert_eq!(code, 1, "{log}");
+    assert!(
+        log.contains("IllegalStateException") && log.contains("-agentpath"),
+        "{log}"
+    );
+}
+
+#[test]
+fn what_nobody_asked_for_is_checked_after_a_full_collection() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let lines = scratch("unasked.jsonl");
+    let _ = fs::remove_file(&lines);
+    let options = plain(&format!("=overhead=100%,violations={}", lines.display()));
+    let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &["-Xmx96m", &options]);
+    sample.send("later dead leak");
+    sample.send("collect");
+    let log = sample.line(|line| line.contains("asserted dead").then(|| line.to_owned()));
+    assert!(log.starts_with("anthill: "), "{log}");
+    sample.line(|line| line.contains("SESSIONS").then_some(()));
+    wait_until(|| {
+        sample.send("collect");
+        sample.count("heard") == 1
+    });
+    assert!(has_line(&lines, "closed sessions"));
+    // A check that is asked for tells it all the same, but does not log it again.
+    sample.send("check");
+    assert_eq!((sample.count("found"), sample.count("heard")), (1, 1));
+}
+
+fn has_line(file: &Path, words: &str) -> bool {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.lines().any(|line| line.contains(words))
+}
+
+#[test]
+fn without_the_program_anthill_a_violation_says_what_to_do_about_it() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let mut nowhere = Command::new("env");
+    nowhere.arg("ANTHILL_PROGRAM=/no/such/anthill");
+    let flags = ["-Xmx96m", &plain("")];
+    let mut sample = Sample::start_asserting_by(nowhere, jdk, "Asserting", &[], &flags);
+    sample.send("dead leak");
+    assert_eq!(sample.count("found"), 1);
+    assert_eq!(told(&sample, "0.count"), "20");
+    assert_eq!(told(&sample, "0.path"), "");
+    assert!(told(&sample, "0.text").contains("/no/such/anthill"));
+    sample.send("dead fixed");
+    assert_eq!(sample.count("found"), 0);
+}
+
+#[test]
+fn the_program_goes_on_when_anthill_is_killed() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &["-Xmx96m", &plain("")]);
+    sample.send("dead leak");
+    assert_eq!(sample.count("found"), 1);
+    let child = child_of(sample.pid());
+    let killed = Command::new("kill").args(["-9", &child]).status().unwrap();
+    assert!(killed.success());
+    // At first with nobody there, then by the JVM's own word.
+    wait_until(|| {
+        sample.send("dead leak");
+        sample.count("found") == 1 && told(&sample, "0.path").is_empty()
+    });
+    assert!(told(&sample, "0.text").contains("anthill"));
+    sample.send("dead fixed");
+    assert_eq!(sample.count("found"), 0);
+    assert_eq!(sample.ended().0, 0);
+}
+
+fn child_of(pid: u32) -> String {
+    let children = format!("/proc/{pid}/task");
+    for task in fs::read_dir(children).unwrap().flatten() {
+        let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        if let Some(child) = children.split_whitespace().next() {
+            return child.to_owned();
+        }
+    }
+    panic!("JVM {pid} has started nothing");
+}
+
+#[test]
+fn a_million_assertions_are_fine_and_leave_nothing_behind() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &["-Xmx256m", &plain("")]);
+    sample.send("million");
+    assert_eq!(sample.count("found"), 0, "{:?}", sample.truth());
+    let used = sample.count("used");
+    assert!(used < 30 << 20, "{used} bytes are still used");
+}
+
+#[test]
+fn a_violation_is_thrown_by_the_next_call_if_that_is_wanted() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &["-Xmx96m", &plain("")]);
+    sample.send("throw");
+    assert_eq!(told(&sample, "thrown"), "1");
+    assert!(told(&sample, "message").contains("SESSIONS"));
+}
