@@ -55,12 +55,15 @@ impl Forgiven {
                 let frame = tables.frames.get(frame as usize);
                 frame.is_some_and(|frame| frame.class.starts_with(OWN_FRAMES))
             };
-            let own = trace
+            // The thread waits for the answer, in frames of the JDK.
+            let waiting = trace
                 .frames
                 .iter()
-                .take_while(|frame| is_own(frame))
-                .count();
-            Some((number, own as u32 + 1))
+                .position(|frame| is_own(frame))
+                .unwrap_or(0);
+            let own = trace.frames[waiting..].iter();
+            let own = own.take_while(|frame| is_own(frame)).count();
+            Some((number, (waiting + own) as u32 + 1))
         });
         Forgiven {
             frames: frames.collect(),
