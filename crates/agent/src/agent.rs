@@ -109,6 +109,10 @@ fn enable_events(session: &Session) {
 /// The JVM takes every object at interval 0, we at 1; without samples the event is off. A thread keeps to the former
 /// interval until its next sample.
 fn set_interval(session: &Session, bytes: u32) {
+    if regions::are_open() {
+        // The last one that is closed sets it.
+        return;
+    }
     let interval = match bytes {
         1 => 0,
         bytes => i32::try_from(bytes).unwrap_or(i32::MAX),
@@ -266,7 +270,7 @@ impl Agent<'_> {
             let _ = self.session.jvmti.force_gc();
         }
         let gc = self.session.pauses.count();
-        let collected = gc != self.counted_at;
+        let collected = order.collect || gc != self.counted_at;
         self.counted_at = gc;
         let counts = assertions::count(self.jni, collected, order.reported);
         let [dead, survivors, instances, unshared, owned] = counts;
@@ -306,9 +310,10 @@ impl Agent<'_> {
             set_interval(session, sampling.bytes);
         }
         // Without the capability it was said in the hello.
-        let _ = session
-            .jvmti
-            .enable(event::SAMPLED_ALLOCATION, sampling.bytes > 0);
+        let _ = session.jvmti.enable(
+            event::SAMPLED_ALLOCATION,
+            sampling.bytes > 0 || regions::are_open(),
+        );
     }
 
     /// Heap sizes from `java.lang.Runtime`, where there are no counters.

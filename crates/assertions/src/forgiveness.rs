@@ -56,11 +56,7 @@ impl Forgiven {
                 frame.is_some_and(|frame| frame.class.starts_with(OWN_FRAMES))
             };
             // The thread waits for the answer, in frames of the JDK.
-            let waiting = trace
-                .frames
-                .iter()
-                .position(|frame| is_own(frame))
-                .unwrap_or(0);
+            let waiting = trace.frames.iter().position(is_own).unwrap_or(0);
             let own = trace.frames[waiting..].iter();
             let own = own.take_while(|frame| is_own(frame)).count();
             Some((number, (waiting + own) as u32 + 1))

@@ -30,12 +30,17 @@ impl Checker for ProgramAssertions {
     }
 }
 
-/// Whether something survived a region because the JVM keeps it for a class that was first used there: constants and locks of loaders.
+/// Whether something survived a region because the JVM keeps it for a class that was first used there, constants and locks of
+/// loaders, or because it is what an assertion says.
 fn is_by_jvm(violated: &Violated) -> bool {
     const KEPT_FOR_CLASSES: [&str; 2] = ["parallelLockMap", "<resolved_references>"];
     let by_jvm = |via: &str| KEPT_FOR_CLASSES.iter().any(|kept| via.contains(kept));
     let mut steps = violated.paths.iter().flat_map(|path| &path.steps);
-    violated.kind == Kind::AllDead && steps.any(|step| step.via.as_deref().is_some_and(by_jvm))
+    violated.kind == Kind::AllDead
+        && steps.any(|step| {
+            step.via.as_deref().is_some_and(by_jvm)
+                || step.object.class.starts_with("dev.anthill.internal.")
+        })
 }
 
 fn found(violated: &Violated) -> Result<Found, String> {

@@ -617,6 +617,7 @@ impl Recording {
                 }
             }
         }
+        self.finish_check();
         if let Some(pending) = self.pending.take() {
             let _ = std::fs::remove_file(&pending.path);
             self.drop_state("the JVM ended while the state was taken", pending.reply);

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anthill_trace::{self as trace, Event};
 use anthill_wire::{self as wire, ToAgent};
@@ -13,6 +13,9 @@ use crate::budget::Cost;
 use crate::checks::{Found, Run, Stage, Violation, shortened};
 use crate::clock::own_cpu;
 use crate::convert::workers;
+
+/// How long the end of a recording waits for a check.
+const LAST_CHECK: Duration = Duration::from_secs(60);
 
 impl Recording {
     /// Begins a check that was asked for, or that is due and affordable.
@@ -113,6 +116,19 @@ impl Recording {
             }
             Ok((violations, _)) => self.answer_check(&run, Ok(violations)),
             Err(reason) => self.answer_check(&run, Err(reason)),
+        }
+    }
+
+    /// What a check finds that is going on when the JVM ends still belongs into the trace.
+    pub(super) fn finish_check(&mut self) {
+        let deadline = Instant::now() + LAST_CHECK;
+        while matches!(self.checks.stage, Stage::Checking(..)) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.inputs.recv_timeout(left) {
+                Ok(Input::Checked(result, cpu)) => self.checked(result, cpu),
+                Ok(_) => {}
+                Err(_) => return,
+            }
         }
     }
 

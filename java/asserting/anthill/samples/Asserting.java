@@ -95,6 +95,11 @@ final class Asserting {
             case "throw":
                 react();
                 break;
+            case "halt":
+                GcAssertions.react(Kind.DEAD, Reaction.HALT);
+                scenario("dead", true);
+                tell(GcAssertions.check());
+                break;
             default:
                 forget();
                 scenario(words[0], words[1].equals("leak"));
@@ -178,8 +183,11 @@ final class Asserting {
 
     private static void region(boolean leak) {
         GcAssertions.startRegion();
+        // What the inner one allocates is not the outer one's.
+        GcAssertions.startRegion();
         request(leak);
         GcAssertions.assertAllDead("one request");
+        GcAssertions.assertAllDead("around it");
     }
 
     private static void request(boolean leak) {

@@ -13,6 +13,9 @@ public final class Regions {
 
     private static final AtomicInteger COUNT = new AtomicInteger();
     private static final List<Region> ENDED = new ArrayList<>();
+    /** A region whose allocations cannot be seen. */
+    private static final long UNSEEN = 0;
+
     private static volatile boolean said;
 
     private Regions() {}
@@ -21,13 +24,27 @@ public final class Regions {
         Checks.throwWhatWaits();
         Agent.ready();
         stepOut();
-        Deque<Long> open = OPEN.get();
-        open.push(Agent.nextId());
-        COUNT.incrementAndGet();
-        if (!Agent.hasNatives() || !Agent.open()) {
+        boolean sees = sees();
+        if (!sees) {
             cannotSee();
         }
-        stepBack(Agent.hasNatives());
+        OPEN.get().push(sees ? Agent.nextId() : UNSEEN);
+        COUNT.incrementAndGet();
+        stepBack(sees);
+    }
+
+    /** Whether allocations of this thread are told from now on. */
+    private static boolean sees() {
+        // A virtual thread changes the thread that runs it.
+        if (!Agent.hasNatives()
+                || Thread.currentThread().getClass().getName().equals("java.lang.VirtualThread")) {
+            return false;
+        }
+        boolean sees = Agent.open();
+        if (!sees) {
+            Agent.close();
+        }
+        return sees;
     }
 
     public static void end(String message) {
@@ -43,11 +60,11 @@ public final class Regions {
         stepOut();
         Region region = new Region(open.pop(), Sites.here(), message, types);
         COUNT.decrementAndGet();
-        if (Agent.hasNatives()) {
+        if (region.id != UNSEEN) {
             Agent.close();
-        }
-        synchronized (ENDED) {
-            ENDED.add(region);
+            synchronized (ENDED) {
+                ENDED.add(region);
+            }
         }
         Scope.add(region);
         stepBack(Agent.hasNatives() && !open.isEmpty());
