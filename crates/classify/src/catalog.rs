@@ -289,7 +289,7 @@ pub const CATALOG: [Entry; 36] = [
         "structure-place",
         One,
         "text",
-        "of the head of a data structure: top-level, or an element or a part of another",
+        "of the head of a data structure: top-level, or an element, a part or a view of another",
         "top-level",
     ),
     classifier(

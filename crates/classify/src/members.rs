@@ -14,6 +14,8 @@ pub enum HeadPlace {
     TopLevel,
     Element,
     Part,
+    /// It shows what another structure has.
+    View,
 }
 
 impl HeadPlace {
@@ -22,6 +24,7 @@ impl HeadPlace {
             HeadPlace::TopLevel => "top-level",
             HeadPlace::Element => "element",
             HeadPlace::Part => "part",
+            HeadPlace::View => "view",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The heap dump a command works on: the options all of these commands share, how their numbers
 //! are read, and the session they open.
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use anthill_classify::{Pattern, Tree};
 use anthill_graph::Convention;
 use anthill_heap::{BitSet, ObjectId};
 use anthill_session::{IndexFolder, Options, Session};
+use anthill_structures::Definitions;
 use anthill_trace::Point;
 use clap::{Args, ValueEnum};
 
@@ -54,6 +56,9 @@ pub struct SourceArguments {
     /// repeated; docs/structures.md has the language
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub structures: Vec<PathBuf>,
+    /// What these files say; they are read once, since one may be a pipe.
+    #[arg(skip)]
+    definitions: OnceCell<Definitions>,
     /// Print JSON; docs/output.md describes it
     #[arg(long, help_heading = HEADING)]
     pub json: bool,
@@ -131,6 +136,14 @@ impl SourceArguments {
         }
     }
 
+    fn definitions(&self) -> Result<Definitions, Failure> {
+        if let Some(known) = self.definitions.get() {
+            return Ok(known.clone());
+        }
+        let definitions = structures::definitions(&self.structures)?;
+        Ok(self.definitions.get_or_init(|| definitions).clone())
+    }
+
     /// Opens the dump and says on standard error what the user should know about that.
     pub fn open(&self) -> Result<Source, Failure> {
         self.open_file(&self.file)
@@ -166,7 +179,7 @@ impl SourceArguments {
                 desk: self.desk.clone(),
             });
         }
-        let definitions = structures::definitions(&self.structures)?;
+        let definitions = self.definitions()?;
         let bar = Bar::new(!self.no_progress);
         let session = Session::open(file, options, Box::new(bar.clone()))?;
         let session = session.with_definitions(definitions);

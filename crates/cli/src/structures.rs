@@ -25,7 +25,7 @@ pub fn definitions(files: &[PathBuf]) -> Result<Definitions, Failure> {
         })?;
         definitions.add(&origin, &text).map_err(|mistake| {
             Failure::unusable(
-                mistake.show(&origin, &text),
+                mistake.show_in_file(&origin, &text),
                 "docs/structures.md explains how data structures are described.",
             )
         })?;

@@ -168,10 +168,15 @@ fn structures(model: &Model, to_write: &StateToWrite) -> Vec<FollowedStructure> 
         return Vec::new();
     }
     let alive = |object| reachable.contains(object);
-    let Ok(found) = Structures::detect(model, sizes, alive, &Quiet) else {
+    // Without dominators nothing tells whether a wrapper owns what it wraps: the latter is followed.
+    let owns = |_, _| false;
+    let Ok(found) = Structures::detect(model, sizes, alive, owns, &Quiet) else {
         return Vec::new();
     };
-    let own = found.instances.iter().filter(|one| !one.is_part);
+    let own = found
+        .instances
+        .iter()
+        .filter(|one| !one.is_part && !one.is_view);
     let followed = own.filter_map(|one| {
         Some(FollowedStructure {
             identity: to_write.identities.of(state, one.head)?,

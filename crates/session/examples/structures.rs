@@ -30,7 +30,8 @@ fn main() {
     println!("definitions linked: {:.2?}", start.elapsed());
     let start = Instant::now();
     let reachable = |object| dominators.is_reachable(object);
-    let found = Structures::detect(&model, session.sizes(), reachable, &Quiet);
+    let owns = |head, inner| dominators.chain(inner).next() == Some(head);
+    let found = Structures::detect(&model, session.sizes(), reachable, owns, &Quiet);
     let found = found.expect("nobody cancels");
     let elements: u64 = found.instances.iter().filter_map(|one| one.elements).sum();
     println!(

@@ -178,7 +178,7 @@ impl<'a> Alive<'a> {
 
 impl Session {
     /// The identities of the session's objects.
-    fn known(&self) -> Result<Identities, Error> {
+    pub(crate) fn known(&self) -> Result<Identities, Error> {
         match self.recording() {
             Some(recording) => Ok(recording.trace().identities(recording.state().number)?),
             None => Ok(Identities::None),

@@ -1,5 +1,5 @@
-//! Growth of data structures from state to state: what grew, what the newcomers are, and which structures
-//! grow together because they share their contents.
+//! Growth of data structures from state to state: what grew, and which structures grow together because they
+//! share their contents.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,20 +7,11 @@ use std::collections::BTreeMap;
 use anthill_graph::{FrontOptions, gc_closure_among};
 use anthill_heap::{BitSet, ObjectId};
 use anthill_leaks::fronts_of;
-use anthill_structures::{Grown, Inventory, Met, Observed, Shared, Walker, growth_portion};
-use anthill_trace::Identities;
+use anthill_structures::{Inside, Inventory, Met, Observed, Shared, Walker, growth_portion};
 use rustc_hash::FxHashMap;
 
 use crate::diff::{Figures, stable_name};
 use crate::{Error, Session};
-
-/// Objects of one class that a structure retains more, or less, than before.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Newcomers {
-    pub class: String,
-    pub objects: i64,
-    pub bytes: i64,
-}
 
 /// Structures that keep their contents alive only together.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,13 +58,22 @@ const MOST_HELD: usize = 10_000;
 
 impl Session {
     /// What there is of structures: in a recording by the identities of their heads, otherwise and in dumps
-    /// by owner path. Parts of others and class loaders, which retain all that belongs to their classes, are
-    /// left out.
+    /// by owner path. Parts and views of others and class loaders, which retain all that belongs to their
+    /// classes, are left out.
     pub fn inventory(&self) -> Result<Inventory, Error> {
         let chosen = self.growing_kind()?;
-        let identities = self.identities()?;
+        let identities = self.known()?;
+        let structures = self.structures()?;
+        // Wrappers have no identity, but what they were made for.
+        let wrapped = |number: u32| {
+            let mut inside = structures.inside(number).iter();
+            let part = inside.find(|(_, _, how)| *how == Inside::Part)?;
+            let head = structures.instances[part.1 as usize].head;
+            identities.of(self.state(), head)
+        };
         let known = |&(number, head): &(u32, ObjectId)| {
-            let identity = identities.of(self.state(), head)?;
+            let identity = identities.of(self.state(), head);
+            let identity = identity.or_else(|| wrapped(number))?;
             Some((number, format!("{IDENTITY}{identity}")))
         };
         let mut keyed: Vec<(u32, String)> = chosen.iter().filter_map(known).collect();
@@ -121,16 +121,6 @@ impl Session {
         Ok(structures.map(|(name, one)| (name, figures(one))).collect())
     }
 
-    fn identities(&self) -> Result<Identities, Error> {
-        Ok(match self.recording() {
-            Some(recording) => {
-                let number = recording.state().number;
-                recording.trace().load(number)?.identities
-            }
-            None => Identities::None,
-        })
-    }
-
     /// How structures are called where they are compared: how they are held, and their class.
     pub fn structure_names(&self, heads: &[ObjectId]) -> Result<Vec<String>, Error> {
         let paths = self.owner_paths(heads)?.into_iter();
@@ -169,7 +159,9 @@ impl Session {
             .collect();
         let instances = (0..).zip(&self.structures()?.instances);
         Ok(instances
-            .filter(|(_, one)| !one.is_part && !is_loader[state.class_id(one.head) as usize])
+            .filter(|(_, one)| {
+                !one.is_part && !one.is_view && !is_loader[state.class_id(one.head) as usize]
+            })
             .map(|(number, one)| (number, one.head))
             .collect())
     }
@@ -177,75 +169,6 @@ impl Session {
     /// The head of a structure by its number.
     pub fn head(&self, number: u32) -> Result<ObjectId, Error> {
         Ok(self.structures()?.instances[number as usize].head)
-    }
-
-    /// By class: what a structure retains.
-    fn contents_of(&self, number: u32) -> Result<FxHashMap<String, (i64, i64)>, Error> {
-        let graph = self.graph();
-        let head = self.head(number)?;
-        let retained = self.analysis()?.dominators.dominated_by(&[head]);
-        let mut by_class: FxHashMap<u32, (i64, i64)> = FxHashMap::default();
-        for node in retained.iter() {
-            if let Some(class) = graph.class(node) {
-                let sum = by_class.entry(class).or_default();
-                sum.0 += 1;
-                sum.1 += graph.size(node) as i64;
-            }
-        }
-        let mut by_name: FxHashMap<String, (i64, i64)> = FxHashMap::default();
-        for (class, (objects, bytes)) in by_class {
-            let name = stable_name(&self.state().classes()[class as usize].name);
-            let sum = by_name.entry(name).or_default();
-            sum.0 += objects;
-            sum.1 += bytes;
-        }
-        Ok(by_name)
-    }
-
-    /// What a structure of this state retains more than in an earlier one, by class, most bytes first.
-    pub fn newcomers(&self, grown: &Grown, first: &Session) -> Result<Vec<Newcomers>, Error> {
-        let mut change = self.contents_of(grown.last().number)?;
-        if let Some(before) = grown.first() {
-            for (class, (objects, bytes)) in first.contents_of(before.number)? {
-                let sum = change.entry(class).or_default();
-                sum.0 -= objects;
-                sum.1 -= bytes;
-            }
-        }
-        let mut newcomers: Vec<Newcomers> = change
-            .into_iter()
-            .filter(|(_, sum)| *sum != (0, 0))
-            .map(|(class, (objects, bytes))| Newcomers {
-                class,
-                objects,
-                bytes,
-            })
-            .collect();
-        newcomers.sort_by(|a, b| (Reverse(a.bytes), &a.class).cmp(&(Reverse(b.bytes), &b.class)));
-        Ok(newcomers)
-    }
-
-    /// Where what a structure retains was allocated, as far as the source says so: the nearest frames with how
-    /// many objects, most first.
-    pub fn allocation_sites(&self, number: u32) -> Result<Vec<(String, u64)>, Error> {
-        let tables = &self.state().tables;
-        if tables.allocations.is_empty() {
-            return Ok(Vec::new());
-        }
-        let retained = self
-            .analysis()?
-            .dominators
-            .dominated_by(&[self.head(number)?]);
-        let known = tables.allocations.iter();
-        let mut sites: FxHashMap<String, u64> = FxHashMap::default();
-        for &(object, _) in known.filter(|(object, _)| retained.contains(*object)) {
-            if let Some(site) = self.allocated_at(object) {
-                *sites.entry(site).or_default() += 1;
-            }
-        }
-        let mut sites: Vec<(String, u64)> = sites.into_iter().collect();
-        sites.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
-        Ok(sites)
     }
 
     /// Structures of this state that grew together since an earlier one: they share so much of their
@@ -398,7 +321,7 @@ impl Session {
     }
 
     /// The leaves of a structure and of its parts.
-    fn leaves_of(&self, number: u32) -> Result<BitSet, Error> {
+    pub(crate) fn leaves_of(&self, number: u32) -> Result<BitSet, Error> {
         let structures = self.structures()?;
         let model = self.structure_model();
         let mut walker = Walker::new(&model);

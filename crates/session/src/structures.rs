@@ -3,7 +3,7 @@
 use anthill_classify::{Members, Step};
 use anthill_graph::{Graph, Paths, transitive_closure};
 use anthill_heap::ObjectId;
-use anthill_structures::{Instance, Model, Structures, Warning};
+use anthill_structures::{Inside, Instance, Model, Structures, Together, Unions, Warning};
 
 use crate::labels::frame_name;
 use crate::{Error, RootsByObject, Session};
@@ -36,10 +36,12 @@ impl Session {
         let dominators = &self.analysis()?.dominators;
         self.records().open()?;
         let reachable = |object| dominators.is_reachable(object);
+        let owns = |head, inner| dominators.chain(inner).next() == Some(head);
         let found = Structures::detect(
             &self.structure_model(),
             self.sizes(),
             reachable,
+            owns,
             self.progress(),
         )?;
         Ok(self.structures.get_or_init(|| found))
@@ -64,7 +66,28 @@ impl Session {
         &definition.definition.name
     }
 
-    /// Types in the user's own definitions that this heap does not have.
+    /// What groups of structures, by their numbers, have together, every object once in each group.
+    pub fn together(&self, groups: &[Vec<u32>]) -> Result<Vec<Together>, Error> {
+        let model = self.structure_model();
+        let mut unions = Unions::new(self.structures()?, &model, self.sizes());
+        let of_group = |group: &Vec<u32>| Ok(unions.of(group, self.progress())?);
+        groups.iter().map(of_group).collect()
+    }
+
+    /// The head of what a view shows.
+    pub fn viewed(&self, instance: &Instance) -> Result<Option<ObjectId>, Error> {
+        let structures = self.structures()?;
+        let number = structures
+            .of_head(instance.head)
+            .filter(|_| instance.is_view);
+        let mut inside = number
+            .map_or(&[][..], |number| structures.inside(number))
+            .iter();
+        let viewed = inside.find(|(_, _, how)| *how == Inside::Viewed);
+        Ok(viewed.map(|&(_, inner, _)| structures.instances[inner as usize].head))
+    }
+
+    /// What the user's own definitions have that does not fit this heap.
     pub fn structure_warnings(&self) -> Vec<Warning> {
         self.structure_model().warnings()
     }
@@ -104,7 +127,7 @@ impl Session {
     }
 
     /// The frame that allocated an object, if the source says so.
-    pub(crate) fn allocated_at(&self, object: ObjectId) -> Option<String> {
+    pub fn allocated_at(&self, object: ObjectId) -> Option<String> {
         let tables = &self.state().tables;
         let found = tables
             .allocations

@@ -15,6 +15,8 @@ impl Session {
             graph: &self.graph(),
             dominators: &analysis.dominators,
             records: self.records(),
+            structures: self.structures()?,
+            model: &self.structure_model(),
             progress: self.progress(),
             most,
         };

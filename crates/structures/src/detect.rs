@@ -1,8 +1,11 @@
 //! All structures of a heap, in one pass over what belongs to them.
 
-use anthill_heap::{BitSet, Cancelled, FieldType, ObjectId, Progress, Sizes};
+use anthill_heap::{BitSet, Cancelled, ObjectId, Progress, Sizes};
 
+use crate::language::Kind;
 use crate::model::Model;
+use crate::tally::{Measures, Tally};
+use crate::telling::Counts;
 use crate::walk::{Met, Shared, Walker};
 
 /// One data structure.
@@ -19,8 +22,10 @@ pub struct Instance {
     pub internals: u64,
     /// Bytes of the head and the inner parts.
     pub bytes: u64,
-    /// How many elements its arrays have room for, if it has any.
+    /// For how many elements there is room, if that is known.
     pub capacity: Option<u64>,
+    /// For how many there is room in its arrays, if it has any.
+    pub slots: Option<u64>,
     /// Used slots of hash tables: of arrays with inner parts in them.
     pub buckets: u64,
     /// Bytes of slots that nothing is in.
@@ -31,6 +36,8 @@ pub struct Instance {
     pub is_part: bool,
     /// Whether it is an element of another structure.
     pub is_element: bool,
+    /// Whether it only shows what another structure has that does not need it.
+    pub is_view: bool,
     /// Whether it shares parts with so many others that not all of its own were counted.
     pub at_least: bool,
 }
@@ -65,13 +72,40 @@ impl Instance {
     /// Whether most of its slots are free, and there are enough of them to matter.
     pub fn is_sparse(&self) -> bool {
         let elements = self.elements.unwrap_or(u64::MAX);
-        let capacity = self.capacity.unwrap_or(0);
-        elements > 0 && capacity >= FEWEST_SLOTS && elements.saturating_mul(4) < capacity
+        let slots = self.slots.unwrap_or(0);
+        elements > 0 && slots >= FEWEST_SLOTS && elements.saturating_mul(4) < slots
+    }
+
+    fn add_elements(&mut self, part: &Instance) {
+        self.elements = match (self.elements, part.elements) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            _ => None,
+        };
+        self.capacity = sum(self.capacity, part.capacity);
+        self.at_least |= part.at_least;
+    }
+
+    fn add_bytes(&mut self, part: &Instance) {
+        self.leaves = self.leaves.saturating_add(part.leaves);
+        self.internals = self.internals.saturating_add(part.internals + 1);
+        self.bytes = self.bytes.saturating_add(part.bytes);
+        self.buckets = self.buckets.saturating_add(part.buckets);
+        self.unused = self.unused.saturating_add(part.unused);
+        self.slots = sum(self.slots, part.slots);
+        self.at_least |= part.at_least;
     }
 
     /// Whether no other structure has it as a part or an element.
     pub fn is_top_level(&self) -> bool {
         !self.is_part && !self.is_element
+    }
+}
+
+/// The sum of those that are known.
+fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (one, other) => one.or(other),
     }
 }
 
@@ -85,6 +119,8 @@ const FEWEST_SLOTS: u64 = 16;
 pub enum Inside {
     Part,
     Element,
+    /// The outer one is a view of the inner one, which is there without it.
+    Viewed,
 }
 
 /// All structures of a heap.
@@ -101,14 +137,16 @@ pub struct Structures {
 const MOST_SHARED: u64 = 4;
 
 /// How many heads there are between two looks at whether somebody still wants the result.
-const BETWEEN_LOOKS: usize = 1 << 12;
+pub(crate) const BETWEEN_LOOKS: usize = 1 << 12;
 
 impl Structures {
-    /// Finds the structures whose heads `wanted` accepts.
+    /// Finds the structures whose heads `wanted` accepts. A view has what it leads to as a part if `owns` says
+    /// that the latter is there because of it.
     pub fn detect(
         model: &Model,
         sizes: &Sizes,
         wanted: impl Fn(ObjectId) -> bool,
+        owns: impl Fn(ObjectId, ObjectId) -> bool,
         progress: &dyn Progress,
     ) -> Result<Self, Cancelled> {
         let state = model.state;
@@ -117,8 +155,7 @@ impl Structures {
             .filter(|&object| model.is_head.contains(classes[object as usize]) && wanted(object))
             .collect();
         progress.stage("finding data structures", heads.len() as u64);
-        let sizer = sizes.sizer(state.classes());
-        let size = |object: ObjectId| sizer.size(state.class_id(object), state.detail(object));
+        let measure = Measures::new(model, sizes);
         let mut found = Structures {
             instances: Vec::with_capacity(heads.len()),
             internals: BitSet::new(state.len() as usize),
@@ -132,12 +169,12 @@ impl Structures {
                 progress.check()?;
                 progress.advance(BETWEEN_LOOKS.min(heads.len() - number) as u64);
             }
-            found.add(&mut walker, head, sizes, &size, &heads, &mut left);
+            found.add(&mut walker, head, &measure, &heads, &owns, &mut left);
         }
         found.contained.sort_unstable();
         found.contained.dedup();
         found.mark_contained(model);
-        found.add_up_parts();
+        found.add_up_parts(model);
         found.measure_depth();
         Ok(found)
     }
@@ -146,27 +183,18 @@ impl Structures {
         &mut self,
         walker: &mut Walker,
         head: ObjectId,
-        sizes: &Sizes,
-        size: &impl Fn(ObjectId) -> u64,
+        measures: &Measures,
         heads: &[ObjectId],
+        owns: &impl Fn(ObjectId, ObjectId) -> bool,
         left: &mut u64,
     ) {
         let model = walker.model();
         let state = model.state;
         let number = self.instances.len() as u32;
-        let plan = model.plan_of[state.class_id(head) as usize];
-        let definition = plan.map_or(0, |plan| model.plans[plan as usize].definition);
-        let mut instance = Instance {
-            head,
-            definition: definition as u32,
-            bytes: size(head),
-            depth: 1,
-            ..Instance::default()
-        };
-        let (mut halves, mut capacity, mut at_least) = (0, None, false);
-        // Of a slot in arrays whose used slots only the number of elements tells.
-        let mut primitive = 0;
-        let reference = u64::from(sizes.arrays.reference_size);
+        let plan = model.plan_at(head);
+        let is_view = plan.is_some_and(|plan| plan.kind == Kind::View);
+        let mut tally = Tally::new(measures, head);
+        let (mut leaves, mut owned, mut at_least) = (0, false, false);
         let mut inside = |object: ObjectId, how| {
             if model.is_head.contains(state.class_id(object)) {
                 if let Ok(inner) = heads.binary_search(&object) {
@@ -184,43 +212,43 @@ impl Structures {
                 _ => Shared::Follow,
             }
         };
-        let tell = |met| match met {
-            Met::Internal { object, entry } => {
-                self.internals.insert(object);
-                instance.internals += 1;
-                instance.bytes += size(object);
-                halves += 2 * u64::from(entry);
-            }
-            Met::Array(array) => {
-                *capacity.get_or_insert(0) += array.halves;
-                instance.buckets += if array.buckets { array.used } else { 0 };
-                match array.element {
-                    FieldType::Object => {
-                        instance.unused += array.slots.saturating_sub(array.used) * reference;
-                    }
-                    element => primitive = u64::from(element.size(0)),
+        let tell = |met| {
+            tally.add(met);
+            match met {
+                Met::Internal { object, .. } => self.internals.insert(object),
+                Met::Array(_) => {}
+                Met::Part(object) if is_view && !owns(head, object) => {
+                    inside(object, Inside::Viewed);
                 }
-            }
-            Met::Part(object) => inside(object, Inside::Part),
-            Met::Leaf { object, halves: of } => {
-                self.leaves.insert(object);
-                instance.leaves += 1;
-                halves += of;
-                inside(object, Inside::Element);
+                Met::Part(object) => {
+                    owned = true;
+                    inside(object, Inside::Part);
+                }
+                Met::Leaf { object, .. } => {
+                    self.leaves.insert(object);
+                    leaves += 1;
+                    inside(object, Inside::Element);
+                }
             }
         };
         walker.walk(head, tell, shared);
-        instance.at_least = at_least;
-        instance.capacity = capacity.map(|halves: u64| halves / 2);
-        instance.elements = match walker.stated(head) {
-            Some((stated, true)) => Some(stated),
-            _ if model.tells_only_by_field(head) => None,
-            _ => Some(halves.div_ceil(2)),
-        };
-        if let (Some(elements), Some(capacity)) = (instance.elements, instance.capacity) {
-            instance.unused += capacity.saturating_sub(elements) * primitive;
-        }
-        self.instances.push(instance);
+        let elements = tally.elements(walker);
+        self.instances.push(Instance {
+            head,
+            definition: plan.map_or(0, |plan| plan.definition) as u32,
+            elements,
+            leaves,
+            internals: tally.internals,
+            bytes: tally.bytes,
+            capacity: tally.capacity(walker),
+            slots: tally.slots(),
+            buckets: tally.buckets,
+            unused: tally.unused(elements),
+            depth: 1,
+            is_view: is_view && !owned,
+            at_least,
+            ..Instance::default()
+        });
     }
 
     fn mark_contained(&mut self, model: &Model) {
@@ -233,6 +261,7 @@ impl Structures {
                 _ if outer == inner => {}
                 Inside::Part => inner_instance.is_part |= !is_view(),
                 Inside::Element => inner_instance.is_element = true,
+                Inside::Viewed => {}
             }
         }
     }
@@ -255,27 +284,22 @@ impl Structures {
         found.ok().map(|number| number as u32)
     }
 
-    /// What parts have belongs to the structures they are parts of.
-    fn add_up_parts(&mut self) {
-        for outer in self.inner_first(|how| how == Inside::Part) {
+    /// What parts have belongs to the structures they are parts of; a view has the elements of what it shows.
+    fn add_up_parts(&mut self, model: &Model) {
+        for outer in self.inner_first(|how| how != Inside::Element) {
             let mut sum = self.instances[outer as usize];
+            let plan = model.plan_at(sum.head);
+            let by_field = plan.is_some_and(|plan| plan.counts == Counts::Field);
             for &(_, inner, how) in self.inside(outer) {
                 let inner_instance = &self.instances[inner as usize];
-                if how == Inside::Part && inner != outer {
-                    sum.elements = match (sum.elements, inner_instance.elements) {
-                        (Some(a), Some(b)) => Some(a.saturating_add(b)),
-                        _ => None,
-                    };
-                    sum.leaves = sum.leaves.saturating_add(inner_instance.leaves);
-                    sum.internals = sum.internals.saturating_add(inner_instance.internals + 1);
-                    sum.bytes = sum.bytes.saturating_add(inner_instance.bytes);
-                    sum.buckets = sum.buckets.saturating_add(inner_instance.buckets);
-                    sum.unused = sum.unused.saturating_add(inner_instance.unused);
-                    sum.at_least |= inner_instance.at_least;
-                    sum.capacity = match (sum.capacity, inner_instance.capacity) {
-                        (Some(a), Some(b)) => Some(a.saturating_add(b)),
-                        (one, other) => one.or(other),
-                    };
+                if how == Inside::Element || inner == outer {
+                    continue;
+                }
+                if !by_field {
+                    sum.add_elements(inner_instance);
+                }
+                if how == Inside::Part {
+                    sum.add_bytes(inner_instance);
                 }
             }
             self.instances[outer as usize] = sum;
@@ -340,7 +364,7 @@ mod tests {
         definitions.add("test", text).unwrap();
         let model = Model::new(state, None, &definitions);
         let sizes = state.tables.sizes.clone().unwrap();
-        Structures::detect(&model, &sizes, |_| true, &Quiet).unwrap()
+        Structures::detect(&model, &sizes, |_| true, |_, _| false, &Quiet).unwrap()
     }
 
     #[test]
@@ -414,7 +438,7 @@ mod tests {
         assert!(found.instances.iter().all(|list| list.depth <= 3));
         let parts = "DS List { List; Node; } Node { List; Node; }";
         let found = detect(&heap.build(), parts);
-        assert!(found.instances.iter().all(|list| list.elements == Some(0)));
+        assert!(found.instances.iter().all(|list| list.elements.is_none()));
     }
 
     /// By head: parts and leaf references, found by a plain search for each.

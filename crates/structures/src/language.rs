@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use anthill_classify::{Mistake, closest};
 
+use crate::room::Room;
 use crate::scanner::{Placed, Token, tokens};
 
 /// What is said about a type.
@@ -15,6 +16,8 @@ pub struct Definition {
     pub items: Vec<Item>,
     /// The field that says how many elements there are.
     pub size: Option<SizeField>,
+    /// The field that says for how many there is room.
+    pub capacity: Option<Capacity>,
     /// Where the name stands in the source, in bytes.
     pub place: usize,
 }
@@ -23,6 +26,8 @@ pub struct Definition {
 pub enum Kind {
     /// The head of a data structure.
     Head,
+    /// The head of one whose elements belong to another structure that it leads to.
+    View,
     /// An inner part.
     Part,
     /// An inner part of which each is one element.
@@ -33,7 +38,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The fields that this is about; all that are not named elsewhere if there is none.
-    pub fields: Vec<String>,
+    pub fields: Vec<FieldName>,
     pub target: Target,
     /// What an array has in it, if that is said.
     pub content: Vec<Target>,
@@ -42,8 +47,15 @@ pub struct Item {
 impl Item {
     /// Whether it names that field.
     pub fn is_about(&self, field: &str) -> bool {
-        self.fields.iter().any(|named| named == field)
+        self.fields.iter().any(|named| named.name == field)
     }
+}
+
+/// The name of a field and where it stands in the source, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldName {
+    pub name: String,
+    pub place: usize,
 }
 
 /// A pointed type and what its objects are to the structure.
@@ -95,9 +107,30 @@ impl Role {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeField {
-    pub field: String,
+    /// Nothing if the heap does not tell how many there are.
+    pub field: Option<FieldName>,
     /// Each bit that is set is an element.
     pub bits: bool,
+}
+
+/// For how many elements there is room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// A number, or an array that has the room.
+    pub field: FieldName,
+    pub measure: Measure,
+    pub room: Room,
+}
+
+/// What of a field is room for one element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// A slot of an array; a number counts as it is.
+    Slots,
+    /// Two slots: keys and values in turn.
+    Pairs,
+    /// A bit.
+    Bits,
 }
 
 /// All definitions of a text.
@@ -186,6 +219,17 @@ impl Parser<'_> {
         Ok((name, place))
     }
 
+    /// The name of a type that something leads to. `Object` is Java's in every namespace.
+    fn pointed_name(&mut self, wanted: &str) -> Result<(String, usize), Mistake> {
+        match self.peek() {
+            Token::Name(name) if name.trim_end_matches("[]") == "Object" => {
+                let (name, place) = self.name(wanted)?;
+                Ok((format!("java.lang.{name}"), place))
+            }
+            _ => self.type_name(wanted),
+        }
+    }
+
     /// The name of a type, with its namespace.
     fn type_name(&mut self, wanted: &str) -> Result<(String, usize), Mistake> {
         let (name, place) = self.name(wanted)?;
@@ -231,12 +275,13 @@ impl Parser<'_> {
         let kind = match self.peek() {
             Token::Name(word) if named_next => match word.as_str() {
                 "DS" => Kind::Head,
+                "view" => Kind::View,
                 "entry" => Kind::Entry,
                 word => {
                     let message = format!(
-                        "a definition begins with `DS`, `entry` or a type, not with `{word}` and another name"
+                        "a definition begins with `DS`, `view`, `entry` or a type, not with `{word}` and another name"
                     );
-                    let meant = closest(word, ["DS", "entry", "namespace"].into_iter());
+                    let meant = closest(word, ["DS", "view", "entry", "namespace"].into_iter());
                     return Err(
                         Mistake::at(self.source, self.span().start, message).suggesting(meant)
                     );
@@ -259,6 +304,7 @@ impl Parser<'_> {
             kind,
             items: Vec::new(),
             size: None,
+            capacity: None,
             place,
         };
         while !self.take_symbol("}") {
@@ -271,20 +317,115 @@ impl Parser<'_> {
     fn item(&mut self, definition: &mut Definition) -> Result<(), Mistake> {
         let assigned = matches!(self.after(), Token::Symbol("="));
         if assigned {
-            let (word, place) = self.name("`size`")?;
-            if word != "size" {
-                let message = format!("only `size` can be said with `=`, not `{word}`");
-                return Err(Mistake::at(self.source, place, message).suggesting(Some("size")));
-            }
-            self.advance();
-            let bits = matches!(self.after(), Token::Name(_)) && self.take_word("bits");
-            let (field, _) = self.name("the name of a field")?;
-            definition.size = Some(SizeField { field, bits });
+            self.assigned(definition)?;
         } else {
             let item = self.pointed(definition.kind)?;
             definition.items.push(item);
         }
         self.expect_symbol(";", " at the end of it")
+    }
+
+    /// `size = …` or `capacity = …`.
+    fn assigned(&mut self, definition: &mut Definition) -> Result<(), Mistake> {
+        let (word, place) = self.name("`size` or `capacity`")?;
+        let known = ["size", "capacity"];
+        if !known.contains(&word.as_str()) {
+            let message = format!("only `size` and `capacity` can be said with `=`, not `{word}`");
+            let meant = closest(&word, known.into_iter());
+            return Err(Mistake::at(self.source, place, message).suggesting(meant));
+        }
+        self.advance();
+        match word.as_str() {
+            "size" => definition.size = Some(self.size()?),
+            _ => definition.capacity = Some(self.capacity()?),
+        }
+        Ok(())
+    }
+
+    fn size(&mut self) -> Result<SizeField, Mistake> {
+        let bits = self.take_word_before_name("bits");
+        let field = self.field()?;
+        Ok(SizeField {
+            field: Some(field).filter(|field| field.name != "?"),
+            bits,
+        })
+    }
+
+    fn field(&mut self) -> Result<FieldName, Mistake> {
+        let (name, place) = self.name("the name of a field")?;
+        Ok(FieldName { name, place })
+    }
+
+    /// A word that is none if it is the last name.
+    fn take_word_before_name(&mut self, word: &str) -> bool {
+        matches!(self.after(), Token::Name(_)) && self.take_word(word)
+    }
+
+    /// `[N/M of] [pairs | bits] FIELD [in powers of 2 [from N]] [less N]`
+    fn capacity(&mut self) -> Result<Capacity, Mistake> {
+        let mut room = Room::default();
+        if let Token::Name(fraction) = self.peek() {
+            if fraction.contains('/') {
+                room.most = self.fraction()?;
+                self.word("of", " and a field after a fraction")?;
+            }
+        }
+        let measure = if self.take_word_before_name("pairs") {
+            Measure::Pairs
+        } else if self.take_word_before_name("bits") {
+            Measure::Bits
+        } else {
+            Measure::Slots
+        };
+        room.pairs = measure == Measure::Pairs;
+        let field = self.field()?;
+        if self.take_word("in") {
+            self.word("powers", " after `in`")?;
+            self.word("of", " 2")?;
+            self.word("2", "")?;
+            room.powers = true;
+            if self.take_word("from") {
+                room.fewest = self.number()?;
+            }
+        }
+        if self.take_word("less") {
+            room.free = self.number()?;
+        }
+        Ok(Capacity {
+            field,
+            measure,
+            room,
+        })
+    }
+
+    fn word(&mut self, word: &str, more: &str) -> Result<(), Mistake> {
+        match self.take_word(word) {
+            true => Ok(()),
+            false => Err(self.unexpected(&format!("`{word}`{more}"))),
+        }
+    }
+
+    fn number(&mut self) -> Result<u64, Mistake> {
+        let (text, place) = self.name("a number")?;
+        let number = text.parse::<u32>().ok();
+        number
+            .map(u64::from)
+            .ok_or_else(|| Mistake::at(self.source, place, format!("`{text}` is no number")))
+    }
+
+    fn fraction(&mut self) -> Result<(u64, u64), Mistake> {
+        let (text, place) = self.name("a fraction")?;
+        let parts = text.split_once('/');
+        let numbers =
+            parts.and_then(|(a, b)| Some((a.parse::<u32>().ok()?, b.parse::<u32>().ok()?)));
+        match numbers {
+            Some((above, below)) if above > 0 && above <= below => Ok((above.into(), below.into())),
+            _ => {
+                let message =
+                    format!("`{text}` is no fraction; it is written like 3/4 and at most 1");
+                Err(Mistake::at(self.source, place, message))
+            }
+        }
     }
 
     fn pointed(&mut self, kind: Kind) -> Result<Item, Mistake> {
@@ -293,7 +434,7 @@ impl Parser<'_> {
             || matches!(self.after(), Token::Symbol(","));
         if begins_with_fields {
             loop {
-                fields.push(self.name("the name of a field")?.0);
+                fields.push(self.field()?);
                 if self.take_symbol("->") {
                     break;
                 }
@@ -329,7 +470,7 @@ impl Parser<'_> {
     fn target(&mut self, kind: Kind) -> Result<Target, Mistake> {
         let leaf = self.take_symbol("(");
         let only = matches!(self.after(), Token::Name(_)) && self.take_word("only");
-        let (name, place) = self.type_name("a type, `(type)` for a leaf, or `field ->`,")?;
+        let (name, place) = self.pointed_name("a type, `(type)` for a leaf, or `field ->`,")?;
         if leaf {
             self.expect_symbol(")", "")?;
         }
@@ -397,18 +538,54 @@ mod tests {
             panic!("two definitions");
         };
         let item = &map.items[0];
-        assert_eq!(item.fields, ["keys", "more"]);
+        assert!(item.is_about("keys") && item.is_about("more") && item.fields.len() == 2);
         assert_eq!(item.content[0].name, "a.N");
         assert_eq!(item.content[1].role, Role::Pair);
-        assert_eq!(map.items[1].fields, ["size"]);
+        assert!(map.items[1].is_about("size"));
         assert_eq!(map.items[1].target.name, "long[]");
         let size = map.size.as_ref().unwrap();
-        assert!(size.bits && size.field == "words");
+        assert!(size.bits && size.field.as_ref().unwrap().name == "words");
         assert_eq!(other.items[0].target.name, "C", "the namespace has ended");
         let text = "DS A { only B; x -> (only C) as nothing; }";
         let items = parse(text).unwrap().remove(0).items;
         assert!(items.iter().all(|item| item.target.only));
         assert_eq!(items[1].target.role, Role::Nothing);
+    }
+
+    #[test]
+    fn capacities_say_how_an_array_is_used() {
+        let capacity = |text: &str| {
+            let text = format!("DS A {{ capacity = {text}; }}");
+            parse(&text).unwrap().remove(0).capacity.unwrap()
+        };
+        let table = capacity("2/3 of pairs table in powers of 2 from 4");
+        assert_eq!(
+            (table.field.name.as_str(), table.measure),
+            ("table", Measure::Pairs)
+        );
+        let room = table.room;
+        assert_eq!(
+            (room.most, room.powers, room.fewest, room.pairs),
+            ((2, 3), true, 4, true)
+        );
+        assert_eq!(capacity("elements less 1").room.free, 1);
+        assert_eq!(capacity("bits words").measure, Measure::Bits);
+        assert_eq!(capacity("bits").field.name, "bits");
+        let view = &parse("view A { m -> *; size = ?; }").unwrap()[0];
+        assert_eq!(view.kind, Kind::View);
+        assert!(view.size.as_ref().unwrap().field.is_none());
+    }
+
+    #[test]
+    fn object_is_that_of_java_in_every_namespace() {
+        let text = "namespace a; DS L { Object[]; x -> Object[][] of (Object); Objects; }";
+        let items = parse(text).unwrap().remove(0).items;
+        let names: Vec<&str> = items.iter().map(|item| item.target.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["java.lang.Object[]", "java.lang.Object[][]", "a.Objects"]
+        );
+        assert_eq!(items[1].content[0].name, "java.lang.Object");
     }
 
     #[test]
@@ -419,6 +596,11 @@ mod tests {
             ("entyr A { B; }", 1, 1, Some("entry")),
             ("DS A { x -> (*) as elment; }", 1, 20, Some("element")),
             ("DS A { siz = count; }", 1, 8, Some("size")),
+            ("DS A { capacty = count; }", 1, 8, Some("capacity")),
+            ("DS A { capacity = 3/0 of count; }", 1, 19, None),
+            ("DS A { capacity = 3/4 count; }", 1, 23, None),
+            ("DS A { capacity = table in powers; }", 1, 34, None),
+            ("DS A { capacity = table less one; }", 1, 30, None),
             ("DS A { (B[]) of C; }", 1, 9, None),
             ("DS A { []; }", 1, 8, None),
             ("DS A { B;", 1, 10, None),

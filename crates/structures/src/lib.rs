@@ -9,12 +9,22 @@ mod growth;
 mod language;
 mod members;
 mod model;
+mod room;
 mod scanner;
+mod tally;
+mod telling;
+mod together;
 mod walk;
+mod warnings;
 
 pub use definitions::{Definitions, Origin, Placed};
 pub use detect::{Inside, Instance, Structures};
 pub use growth::{Grown, Inventory, Observed, grown, growth_portion};
-pub use language::{Definition, Item, Kind, Role, SizeField, Target, parse};
-pub use model::{Model, Warning};
+pub use language::{
+    Capacity, Definition, FieldName, Item, Kind, Measure, Role, SizeField, Target, parse,
+};
+pub use model::Model;
+pub use room::Room;
+pub use together::{Together, Unions};
 pub use walk::{Array, Met, Shared, Walker};
+pub use warnings::Warning;

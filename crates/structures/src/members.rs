@@ -17,6 +17,7 @@ impl Instance {
         match (self.is_part, self.is_element) {
             (true, _) => HeadPlace::Part,
             (_, true) => HeadPlace::Element,
+            _ if self.is_view => HeadPlace::View,
             _ => HeadPlace::TopLevel,
         }
     }
@@ -67,9 +68,9 @@ impl Structures {
             };
             let tell = |met| match met {
                 Met::Internal { object, .. } => internals.members.push(object),
-                Met::Part(object) => internals.members.push(object),
+                Met::Part(object) if !instance.is_view => internals.members.push(object),
                 Met::Leaf { object, .. } => leaves.members.push(object),
-                Met::Array(_) => {}
+                Met::Part(_) | Met::Array(_) => {}
             };
             walker.walk(instance.head, tell, || leave);
             internals.end(first_internal);

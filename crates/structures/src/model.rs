@@ -1,13 +1,15 @@
 //! Definitions linked to the classes of a heap: what each reference of a part means, decided once for
 //! each pair of classes.
 
-use anthill_classify::{Mistake, Pattern};
-use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, HeapState, ObjectId};
-use anthill_hprof::{FieldPlace, Records};
+use anthill_classify::Pattern;
+use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, HeapState, ObjectId, Value};
+use anthill_hprof::{Cursor, FieldPlace, Records};
 use rustc_hash::FxHashMap;
 
 use crate::definitions::Definitions;
-use crate::language::{Definition, Item, Kind, Role, SizeField, Target};
+use crate::language::{Capacity, Item, Kind, Measure, Role, Target};
+use crate::room::Room;
+use crate::telling::Counts;
 
 /// What a reference means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,9 @@ pub(crate) struct Plan {
     pub referent: Option<usize>,
     /// Reference fields in the order of references, if it matters which is which.
     pub fields: Vec<FieldRule>,
-    pub size: Option<SizePlace>,
+    pub counts: Counts,
+    size: Option<SizePlace>,
+    pub capacity: Option<CapacityPlace>,
 }
 
 /// A reference field.
@@ -91,6 +95,8 @@ struct Linking {
     /// By definition, whether it names the field, and the items that are about it.
     tables: FxHashMap<(usize, bool, Vec<usize>), usize>,
     commons: FxHashMap<Vec<usize>, usize>,
+    /// By definition.
+    counts: FxHashMap<usize, Counts>,
 }
 
 /// How the field of a `java.lang.ref.Reference` is called.
@@ -98,19 +104,19 @@ const REFERENT: &str = "referent";
 
 /// Where a head says how many elements it has.
 #[derive(Clone, Copy)]
-pub(crate) struct SizePlace {
-    pub place: FieldPlace,
-    pub bits: bool,
-    /// Whether references do not tell.
-    pub only: bool,
+struct SizePlace {
+    place: FieldPlace,
+    bits: bool,
 }
 
-/// Something in a file of definitions that the heap does not have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    pub origin: String,
-    pub text: String,
-    pub mistake: Mistake,
+/// Where a head says for how many elements there is room.
+#[derive(Clone, Copy)]
+pub(crate) struct CapacityPlace {
+    place: FieldPlace,
+    measure: Measure,
+    pub room: Room,
+    /// Whether the field leads to an array that belongs to the structure.
+    pub is_storage: bool,
 }
 
 pub struct Model<'a> {
@@ -125,7 +131,9 @@ pub struct Model<'a> {
     /// By class of an array whose content is not said.
     pub(crate) content_of: Vec<u16>,
     pub(crate) is_head: BitSet,
-    names: Names<'a>,
+    pub(crate) names: Names<'a>,
+    /// By class: the number of its definition.
+    pub(crate) of_class: Vec<Option<usize>>,
 }
 
 impl<'a> Model<'a> {
@@ -149,7 +157,8 @@ impl<'a> Model<'a> {
             }
             set
         };
-        let (is_head, mut is_part) = (is(Kind::Head), is(Kind::Part));
+        let (mut is_head, mut is_part) = (is(Kind::Head), is(Kind::Part));
+        is_head.union_with(&is(Kind::View));
         is_part.union_with(&is(Kind::Entry));
         let mut model = Model {
             state,
@@ -162,16 +171,18 @@ impl<'a> Model<'a> {
             content_of: Vec::new(),
             is_head,
             names,
+            of_class,
         };
         model.content_of = (0..classes as ClassId)
             .map(|class| model.content_of_array(class, &is_part))
             .collect();
         let mut linking = Linking::default();
-        for (class, definition) in (0..).zip(&of_class) {
+        for class in 0..classes as ClassId {
+            let definition = model.of_class[class as usize];
             // More plans than a heap has classes of structures do not fit the number; the rest is not
             // described then.
             if let (Some(number), Ok(plan)) = (definition, u16::try_from(model.plans.len())) {
-                let linked = model.plan(class, *number, &mut linking);
+                let linked = model.plan(class, number, &mut linking);
                 model.plans.push(linked);
                 model.plan_of[class as usize] = Some(plan);
             }
@@ -204,13 +215,26 @@ impl<'a> Model<'a> {
         };
         let ambiguous = self.tables[effects].effects.contains(&Effect::Ambiguous);
         let size = definition.size.as_ref();
+        let size = size.and_then(|size| {
+            let field = &size.field.as_ref()?.name;
+            let place = self.records?.field_place(self.state, class, field)?;
+            let bits = size.bits;
+            Some(SizePlace { place, bits })
+        });
+        let capacity = definition.capacity.as_ref();
+        let capacity = capacity.and_then(|of| self.capacity_place(class, number, of, linking));
         Plan {
             definition: number,
             kind: definition.kind,
             fields: if ambiguous { rules } else { Vec::new() },
             effects,
             referent,
-            size: size.and_then(|size| self.size_place(class, size, !tells(definition))),
+            counts: *linking
+                .counts
+                .entry(number)
+                .or_insert_with(|| self.counts(number)),
+            size,
+            capacity,
         }
     }
 
@@ -345,12 +369,27 @@ impl<'a> Model<'a> {
         }
     }
 
-    fn size_place(&self, class: ClassId, size: &SizeField, only: bool) -> Option<SizePlace> {
-        let place = self.records?.field_place(self.state, class, &size.field)?;
-        Some(SizePlace {
+    fn capacity_place(
+        &mut self,
+        class: ClassId,
+        number: usize,
+        of: &Capacity,
+        linking: &mut Linking,
+    ) -> Option<CapacityPlace> {
+        let name = &of.field.name;
+        let place = self.records?.field_place(self.state, class, name)?;
+        let table = self.table(number, name, linking);
+        let effects = self.tables[table].effects.iter();
+        let mut classes = effects.zip(self.state.classes());
+        let is_storage = of.measure != Measure::Bits
+            && classes.any(|(effect, class)| {
+                matches!(effect, Effect::Follow(_)) && matches!(class.kind, ClassKind::Array(_))
+            });
+        Some(CapacityPlace {
             place,
-            bits: size.bits,
-            only,
+            measure: of.measure,
+            room: of.room,
+            is_storage,
         })
     }
 
@@ -440,13 +479,86 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// Whether references do not tell how many elements a structure has.
-    pub(crate) fn tells_only_by_field(&self, head: ObjectId) -> bool {
-        let plan = self.plan_of[self.state.class_id(head) as usize];
-        plan.is_some_and(|plan| {
-            let definition = self.plans[plan as usize].definition;
-            let definition = &self.definitions.all()[definition].definition;
-            definition.size.is_some() && !tells(definition)
+    pub(crate) fn plan_at(&self, object: ObjectId) -> Option<&Plan> {
+        let plan = self.plan_of[self.state.class_id(object) as usize]?;
+        Some(&self.plans[plan as usize])
+    }
+
+    /// How many elements a head says it has, if it has a field for that and the source its value.
+    pub fn stated(&self, cursor: &mut Cursor, head: ObjectId) -> Option<u64> {
+        let size = self.plan_at(head)?.size?;
+        match cursor.field(self.state, head, size.place)? {
+            Value::Object(address) if size.bits => {
+                let array = self.state.addresses.find(address)?;
+                let bytes = cursor.raw(self.state, array)?.iter();
+                Some(bytes.map(|byte| u64::from(byte.count_ones())).sum())
+            }
+            Value::Int(value) if size.bits => Some(value.count_ones().into()),
+            Value::Long(value) if size.bits => Some(value.count_ones().into()),
+            Value::Int(value) => u64::try_from(value).ok(),
+            Value::Long(value) => u64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// For how many elements a head says that it has room. The greatest number means that there is no limit.
+    pub(crate) fn stated_capacity(&self, cursor: &mut Cursor, head: ObjectId) -> Option<u64> {
+        let of = self.plan_at(head)?.capacity?;
+        let bits = of.measure == Measure::Bits;
+        match cursor.field(self.state, head, of.place)? {
+            Value::Object(address) => {
+                let array = self.state.addresses.find(address)?;
+                let slots = u64::from(self.state.array_length(array)?);
+                let ClassKind::Array(element) = self.state.class(array).kind else {
+                    return None;
+                };
+                Some(match of.measure {
+                    Measure::Slots => slots,
+                    Measure::Pairs => slots / 2,
+                    Measure::Bits => slots.saturating_mul(8 * u64::from(element.size(0))),
+                })
+            }
+            Value::Int(_) if bits => Some(32),
+            Value::Long(_) if bits => Some(64),
+            Value::Int(value) if value < i32::MAX => u64::try_from(value).ok(),
+            Value::Long(value) if value < i64::MAX => u64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// The array that has a structure's elements in it, of those that say which it is.
+    pub fn storage(&self, cursor: &mut Cursor, head: ObjectId) -> Option<ObjectId> {
+        let of = self.plan_at(head)?.capacity.filter(|of| of.is_storage)?;
+        match cursor.field(self.state, head, of.place)? {
+            Value::Object(address) => {
+                let array = self.state.addresses.find(address);
+                array.filter(|&array| self.state.array_length(array).is_some())
+            }
+            _ => None,
+        }
+    }
+
+    /// How structures of a class use an array of their own; nothing if that is not said, or if they have
+    /// none.
+    pub fn room(&self, class: ClassId) -> Option<Room> {
+        let plan = &self.plans[self.plan_of[class as usize]? as usize];
+        let of = plan.capacity.filter(|of| of.is_storage)?;
+        Some(of.room)
+    }
+
+    /// Whether structures of a class have a node for each element, and say how many.
+    pub fn is_linked(&self, class: ClassId) -> bool {
+        self.plan_of[class as usize].is_some_and(|plan| {
+            let plan = &self.plans[plan as usize];
+            let effects = self.tables[plan.effects].effects.iter();
+            let mut followed = effects
+                .zip(self.state.classes())
+                .filter(|(effect, _)| matches!(effect, Effect::Follow(_)))
+                .map(|(_, class)| class.kind);
+            plan.kind == Kind::Head
+                && plan.counts == Counts::References
+                && plan.size.is_some()
+                && !followed.any(|kind| matches!(kind, ClassKind::Array(_)))
         })
     }
 
@@ -459,42 +571,6 @@ impl<'a> Model<'a> {
     /// The name of a definition.
     pub fn name(&self, definition: usize) -> &str {
         &self.definitions.all()[definition].definition.name
-    }
-
-    /// Types in files of definitions that no class of the heap has, with the nearest that there is.
-    pub fn warnings(&self) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        let own = self.definitions.all().iter();
-        for placed in own.filter(|placed| !placed.origin.shipped) {
-            let definition = &placed.definition;
-            let targets = definition
-                .items
-                .iter()
-                .flat_map(|item| item.content.iter().chain([&item.target]))
-                .map(|target| (&target.name, target.place));
-            let mut names: Vec<_> = [(&definition.name, definition.place)]
-                .into_iter()
-                .chain(targets)
-                .collect();
-            names.sort_by_key(|(_, place)| *place);
-            for (name, place) in names {
-                if name.contains(['*', '?'])
-                    || !self.names.of(name).is_empty()
-                    || is_primitive_array(name)
-                {
-                    continue;
-                }
-                let message = format!("the heap has no class `{name}`");
-                let mistake = Mistake::at(&placed.origin.text, place, message);
-                let known = self.state.classes().iter().map(|class| class.name.as_str());
-                warnings.push(Warning {
-                    origin: placed.origin.name.to_string(),
-                    text: placed.origin.text.to_string(),
-                    mistake: mistake.suggesting(Pattern::new(name).nearest(known)),
-                });
-            }
-        }
-        warnings
     }
 }
 
@@ -511,13 +587,7 @@ fn fixed_contents(classes: usize) -> Vec<Content> {
     ]
 }
 
-/// Whether references tell how many elements there are.
-fn tells(definition: &Definition) -> bool {
-    let mut targets = definition.items.iter().map(|item| &item.target);
-    targets.any(|target| target.leaf || !is_primitive_array(&target.name))
-}
-
-fn is_primitive_array(name: &str) -> bool {
+pub(crate) fn is_primitive_array(name: &str) -> bool {
     let element = name.strip_suffix("[]");
     element.is_some_and(|element| {
         let mut primitives = FieldType::ALL.iter().skip(1);
@@ -526,7 +596,7 @@ fn is_primitive_array(name: &str) -> bool {
 }
 
 /// The classes of a heap by name.
-struct Names<'a> {
+pub(crate) struct Names<'a> {
     state: &'a HeapState,
     by_name: FxHashMap<&'a str, Vec<ClassId>>,
 }
@@ -540,7 +610,7 @@ impl<'a> Names<'a> {
         Names { state, by_name }
     }
 
-    fn of(&self, name: &str) -> &[ClassId] {
+    pub fn of(&self, name: &str) -> &[ClassId] {
         self.by_name.get(name).map_or(&[], Vec::as_slice)
     }
 
@@ -612,7 +682,7 @@ impl<'a> Names<'a> {
 
     /// The classes that a pointed type stands for: those of that name, their subclasses, and arrays of
     /// such.
-    fn matching(&self, name: &str) -> BitSet {
+    pub fn matching(&self, name: &str) -> BitSet {
         let classes = self.state.classes();
         let own = self.named(name);
         let mut all = BitSet::new(classes.len());

@@ -43,6 +43,8 @@ pub struct Walker<'m> {
     /// By object: the number of the walk that met it last, from 1.
     met_in: Vec<u32>,
     walk: u32,
+    /// Walks up to this one do not count any more.
+    forgotten: u32,
     /// Objects and what is in them, if they are arrays.
     stack: Vec<(ObjectId, u16)>,
     cursor: Option<Cursor<'m>>,
@@ -56,6 +58,7 @@ impl<'m> Walker<'m> {
             model,
             met_in: vec![0; model.state.len() as usize],
             walk: 0,
+            forgotten: 0,
             stack: Vec::new(),
             cursor: model.records.map(|records| records.cursor()),
             effects: Vec::new(),
@@ -89,26 +92,19 @@ impl<'m> Walker<'m> {
         }
     }
 
-    /// What the head itself says about its number of elements, and whether only it tells.
-    pub fn stated(&mut self, head: ObjectId) -> Option<(u64, bool)> {
-        let state = self.model.state;
-        let plan = self.model.plan_of[state.class_id(head) as usize]?;
-        let size = self.model.plans[plan as usize].size?;
-        let cursor = self.cursor.as_mut()?;
-        let value = cursor.field(state, head, size.place)?;
-        let number = match value {
-            Value::Object(address) if size.bits => {
-                let array = state.addresses.find(address)?;
-                let bytes = cursor.raw(state, array)?.iter();
-                bytes.map(|byte| u64::from(byte.count_ones())).sum()
-            }
-            Value::Int(value) if size.bits => value.count_ones().into(),
-            Value::Long(value) if size.bits => value.count_ones().into(),
-            Value::Int(value) => u64::try_from(value).ok()?,
-            Value::Long(value) => u64::try_from(value).ok()?,
-            _ => return None,
-        };
-        Some((number, size.only))
+    /// Forgets all walks: nothing was met by an earlier one.
+    pub(crate) fn restart(&mut self) {
+        self.forgotten = self.walk;
+    }
+
+    /// What the head itself says about its number of elements.
+    pub fn stated(&mut self, head: ObjectId) -> Option<u64> {
+        self.model.stated(self.cursor.as_mut()?, head)
+    }
+
+    /// For how many elements the head says that it has room.
+    pub(crate) fn stated_capacity(&mut self, head: ObjectId) -> Option<u64> {
+        self.model.stated_capacity(self.cursor.as_mut()?, head)
     }
 
     fn array(
@@ -207,7 +203,7 @@ impl<'m> Walker<'m> {
             self.met_in[to as usize] = self.walk;
             return tell(Met::Part(to));
         }
-        if met_in != 0 && shared() == Shared::Leave {
+        if met_in > self.forgotten && shared() == Shared::Leave {
             return;
         }
         self.met_in[to as usize] = self.walk;

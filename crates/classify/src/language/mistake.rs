@@ -41,6 +41,21 @@ impl Mistake {
     /// The mistake, the line it is in and a caret under the place. `origin` is the file or option
     /// the source comes from.
     pub fn show(&self, origin: &str, source: &str) -> String {
+        let place = if source.trim_end().contains('\n') {
+            format!("line {}, column {}", self.line, self.column)
+        } else {
+            format!("column {}", self.column)
+        };
+        self.show_at(&format!("{origin}, {place}"), source)
+    }
+
+    /// The same of a file, in which the line is told even if it is the only one.
+    pub fn show_in_file(&self, file: &str, source: &str) -> String {
+        let place = format!("{file}, line {}, column {}", self.line, self.column);
+        self.show_at(&place, source)
+    }
+
+    fn show_at(&self, place: &str, source: &str) -> String {
         let line = source.lines().nth(self.line - 1).unwrap_or_default();
         let indent: String = line
             .chars()
@@ -48,12 +63,7 @@ impl Mistake {
             .chain(std::iter::repeat(' '))
             .take(self.column - 1)
             .collect();
-        let place = if source.trim_end().contains('\n') {
-            format!("line {}, column {}", self.line, self.column)
-        } else {
-            format!("column {}", self.column)
-        };
-        format!("{origin}, {place}: {self}\n  {line}\n  {indent}^")
+        format!("{place}: {self}\n  {line}\n  {indent}^")
     }
 }
 
@@ -86,6 +96,10 @@ mod tests {
         assert_eq!(
             end.show("--by", "type,"),
             "--by, column 6: a step is missing\n  type,\n       ^"
+        );
+        assert!(
+            end.show_in_file("one.line", "type,")
+                .starts_with("one.line, line 1, column 6: ")
         );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anthill_session::{JointGrowth, Newcomers, is_identity};
+use anthill_session::{JointGrowth, Newcomers, Window, is_identity};
 use anthill_structures::{Grown, Inventory, grown, growth_portion};
 use anthill_trace::{Point, is_trace};
 use clap::Args;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::units::{bytes, count, counted};
-use crate::output::{Out, json};
+use crate::output::{Out, csv, json};
 use crate::source::{Source, SourceArguments, limit, percent, point};
 
 /// Find data structures that grow: from dump to dump, or over a recording
@@ -32,6 +32,8 @@ Examples:
       With the figures of each dump
   anthill growth app.trace --from 1m --to last
       Between two points of a recording
+  anthill growth app.trace --csv > growth.csv
+      For a spreadsheet: retained, deep and elements at both ends
   anthill growth before.hprof after.hprof --fail-on hgp=20%
       For CI: exit code 1 if one makes up a fifth of the growth")]
 pub struct Arguments {
@@ -55,6 +57,9 @@ pub struct Arguments {
     /// Every structure that grew, those inside of others too
     #[arg(long)]
     pub inside: bool,
+    /// Print CSV, one line for each structure or group of them
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
     /// End with exit code 1 if a structure, or several together, make up at least this part of the growth
     #[arg(long, value_name = "hgp=PERCENT", value_parser = fail_on)]
     pub fail_on: Option<f64>,
@@ -65,6 +70,8 @@ fn fail_on(text: &str) -> Result<f64, String> {
     percent(value)
 }
 
+/// Of so many structures the deep sizes are told: each takes a walk through all that it reaches.
+const MOST_DEEP: usize = 100;
 /// Classes of newcomers that are shown.
 const MOST_CLASSES: usize = 3;
 /// The part of a structure's growth, in percent, that makes one inside of it the one to name.
@@ -78,6 +85,8 @@ pub fn show(arguments: &Arguments) -> Result<(), Failure> {
     let mut out = states.last.out();
     if arguments.source.json {
         json::print(&mut out, &states.last, "growth", &growth)?;
+    } else if arguments.csv {
+        growth.csv(&mut out)?;
     } else {
         growth.text(&mut out)?;
     }
@@ -233,7 +242,50 @@ struct Joint {
     retained_before: u64,
     retained: u64,
     growth: i64,
+    /// Of what they retained before, in percent; null if that was nothing.
+    relative: Option<f64>,
     hgp: f64,
+}
+
+/// What there is at the beginning and at the end.
+#[derive(Clone, Copy, Serialize)]
+struct Change {
+    /// Null if it was not there, or if it is not known.
+    before: Option<u64>,
+    after: Option<u64>,
+    /// One less the other; what was not there counts as nothing.
+    absolute: Option<i64>,
+    /// Of what there was before, in percent; null if that was nothing.
+    relative: Option<f64>,
+}
+
+impl Change {
+    fn new(born: bool, before: Option<u64>, after: Option<u64>) -> Self {
+        let earlier = if born { Some(0) } else { before };
+        let absolute = earlier
+            .zip(after)
+            .map(|(before, after)| after as i64 - before as i64);
+        let relative = absolute.zip(before).and_then(|(by, of)| relative(by, of));
+        Change {
+            before,
+            after,
+            absolute,
+            relative,
+        }
+    }
+}
+
+/// A change in percent of what there was.
+fn relative(change: i64, before: u64) -> Option<f64> {
+    (before > 0).then(|| change as f64 * 100.0 / before as f64)
+}
+
+#[derive(Serialize)]
+struct Changes {
+    retained: Change,
+    /// Null if more than 100 structures are shown.
+    deep: Option<Change>,
+    elements: Change,
 }
 
 #[derive(Serialize)]
@@ -250,13 +302,17 @@ struct Structure {
     growth: u64,
     /// In percent.
     hgp: Option<f64>,
+    /// From the first state to the last.
+    change: Changes,
     new_elements: Option<i64>,
+    /// How many of its elements were not among them before, in percent.
+    new_share: Option<f64>,
     /// By state; null where it is not there.
     retained: Vec<Option<u64>>,
     elements: Vec<Option<u64>>,
     never_shrinks: bool,
     newcomers: Vec<Newcomer>,
-    /// Where objects that it retains were allocated, as far as that is known.
+    /// Where newcomers were allocated, as far as that is known.
     allocation_sites: Vec<Site>,
 }
 
@@ -279,6 +335,8 @@ struct Newcomer {
     class: String,
     objects: i64,
     bytes: i64,
+    /// Whether they are objects that were not there before; otherwise a difference of numbers.
+    by_identity: bool,
 }
 
 impl From<Newcomers> for Newcomer {
@@ -287,6 +345,7 @@ impl From<Newcomers> for Newcomer {
             class: of.class,
             objects: of.objects,
             bytes: of.bytes,
+            by_identity: of.by_identity,
         }
     }
 }
@@ -328,8 +387,12 @@ impl Growth {
         };
         let names = names_of(&mut found.iter().map(|one| &one.grown))?;
         let mut outer_names = names_of(&mut found.iter().filter_map(|one| one.inside_of.as_ref()))?;
+        let window = Window::new(first, last)?;
+        let with_deep = found.len() <= MOST_DEEP;
         let structures = found.iter().zip(names).map(|(found, name)| {
             let one = &found.grown;
+            let newcomers = window.newcomers(one)?.into_iter();
+            let sites = window.allocation_sites(one)?.into_iter();
             Ok(Structure {
                 name,
                 approximate: !is_identity(&one.key) || one.replaces,
@@ -342,18 +405,14 @@ impl Growth {
                 }),
                 growth: one.change(),
                 hgp: portion(one),
+                change: Changes::new(one, &window, with_deep)?,
                 new_elements: one.new_elements(),
+                new_share: window.new_share(one)?,
                 retained: one.curve.iter().map(|one| Some((*one)?.retained)).collect(),
                 elements: one.curve.iter().map(|one| (*one)?.elements).collect(),
                 never_shrinks: one.never_shrinks(),
-                newcomers: last
-                    .newcomers(one, first)?
-                    .into_iter()
-                    .map(Newcomer::from)
-                    .collect(),
-                allocation_sites: last
-                    .allocation_sites(one.last().number)?
-                    .into_iter()
+                newcomers: newcomers.map(Newcomer::from).collect(),
+                allocation_sites: sites
                     .map(|(site, objects)| Site { site, objects })
                     .collect(),
             })
@@ -442,6 +501,57 @@ impl Growth {
     }
 }
 
+impl Growth {
+    fn csv(&self, out: &mut Out) -> Result<(), Failure> {
+        let columns = [
+            "hgp",
+            "growth",
+            "relative",
+            "retained_before",
+            "retained",
+            "deep_before",
+            "deep",
+            "elements_before",
+            "elements",
+            "new_share",
+            "born",
+            "approximate",
+            "structures",
+            "name",
+        ];
+        csv::line(out, &columns)?;
+        for joint in &self.joint {
+            csv::line(out, &joint.cells().each_ref().map(String::as_str))?;
+        }
+        for one in &self.structures {
+            csv::line(out, &one.cells().each_ref().map(String::as_str))?;
+        }
+        Ok(())
+    }
+}
+
+/// A cell that may have nothing in it.
+fn cell(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+/// A number in percent, as a cell.
+fn percent_cell(percent: Option<f64>) -> String {
+    cell(percent.map(|percent| format!("{percent:.2}")))
+}
+
+impl Changes {
+    fn new(grown: &Grown, window: &Window, with_deep: bool) -> Result<Self, Failure> {
+        let (born, first, last) = (grown.is_born(), grown.first(), grown.last());
+        let deep = with_deep.then(|| window.deep(grown)).transpose()?;
+        Ok(Changes {
+            retained: Change::new(born, first.map(|one| one.retained), Some(last.retained)),
+            deep: deep.map(|(before, after)| Change::new(born, before, Some(after))),
+            elements: Change::new(born, first.and_then(|one| one.elements), last.elements),
+        })
+    }
+}
+
 /// A structure that is shown.
 struct Found {
     grown: Grown,
@@ -515,17 +625,43 @@ impl Joint {
             retained_before: joint.retained.0,
             retained: joint.retained.1,
             growth: joint.retained.1 as i64 - joint.retained.0 as i64,
+            relative: relative(
+                joint.retained.1 as i64 - joint.retained.0 as i64,
+                joint.retained.0,
+            ),
             hgp: joint.portion,
         })
+    }
+
+    /// As a line of CSV.
+    fn cells(&self) -> [String; 14] {
+        let none = String::new;
+        [
+            percent_cell(Some(self.hgp)),
+            self.growth.to_string(),
+            percent_cell(self.relative),
+            self.retained_before.to_string(),
+            self.retained.to_string(),
+            none(),
+            none(),
+            none(),
+            none(),
+            none(),
+            none(),
+            none(),
+            self.owners.len().to_string(),
+            self.owners.join(" + "),
+        ]
     }
 
     fn text(&self, out: &mut Out) -> Result<(), Failure> {
         out.blank()?;
         out.heading(&format!(
-            "HGP {:.1}%: {} together retain {} more ({} → {})",
+            "HGP {:.1}%: {} together retain {} more{} ({} → {})",
             self.hgp,
             counted(self.owners.len() as u64, "structure", "structures"),
             bytes(self.growth.unsigned_abs()),
+            in_percent(self.relative),
             bytes(self.retained_before),
             bytes(self.retained),
         ))?;
@@ -536,7 +672,37 @@ impl Joint {
     }
 }
 
+/// A relative change as text after an absolute one.
+fn in_percent(relative: Option<f64>) -> String {
+    relative.map_or(String::new(), |percent| format!(", {percent:+.0}%"))
+}
+
 impl Structure {
+    /// As a line of CSV.
+    fn cells(&self) -> [String; 14] {
+        let Changes {
+            retained,
+            deep,
+            elements,
+        } = &self.change;
+        [
+            percent_cell(self.hgp),
+            self.growth.to_string(),
+            percent_cell(retained.relative),
+            cell(retained.before),
+            cell(retained.after),
+            cell(deep.and_then(|deep| deep.before)),
+            cell(deep.and_then(|deep| deep.after)),
+            cell(elements.before),
+            cell(elements.after),
+            percent_cell(self.new_share),
+            self.born.to_string(),
+            self.approximate.to_string(),
+            "1".to_owned(),
+            self.name.clone(),
+        ]
+    }
+
     fn text(&self, out: &mut Out) -> Result<(), Failure> {
         out.blank()?;
         let portion = self
@@ -548,8 +714,9 @@ impl Structure {
             .map(|retained| retained.map_or("–".to_owned(), bytes))
             .collect();
         out.heading(&format!(
-            "{portion}{} more ({})",
+            "{portion}{} more{} ({})",
             bytes(self.growth),
+            in_percent(self.change.retained.relative),
             curve.join(" → ")
         ))?;
         let since = match (self.born, self.replaces) {
@@ -570,39 +737,54 @@ impl Structure {
             .iter()
             .map(|elements| elements.map_or("–".to_owned(), count))
             .collect();
-        if let Some(new) = self.new_elements {
-            let share = match self.elements.last().copied().flatten() {
-                Some(all) if all > 0 && new > 0 => {
-                    format!(", {:.0}% of them new", new as f64 * 100.0 / all as f64)
-                }
+        if self.new_elements.is_some() {
+            let share = match self.new_share {
+                Some(share) if share > 0.0 => format!(", {share:.0}% of them new"),
                 _ => String::new(),
             };
             out.line(format!("  elements: {}{share}", elements.join(" → ")))?;
         }
-        let newcomers: Vec<String> = self
-            .newcomers
-            .iter()
-            .filter(|of| of.bytes > 0)
-            .take(MOST_CLASSES)
-            .map(|of| {
-                let objects = count(of.objects.unsigned_abs());
-                let sign = if of.objects < 0 { "−" } else { "+" };
-                format!(
-                    "{sign}{objects} {} ({})",
-                    of.class,
-                    bytes(of.bytes.unsigned_abs())
-                )
-            })
-            .collect();
-        if !newcomers.is_empty() {
-            out.line(format!("  newcomers: {}", newcomers.join(", ")))?;
+        if let Some(deep) = self.change.deep {
+            let size = |size: Option<u64>| size.map_or("–".to_owned(), bytes);
+            let (before, after) = (size(deep.before), size(deep.after));
+            let change = in_percent(deep.relative);
+            out.line(format!("  all it reaches: {before} → {after}{change}"))?;
         }
+        self.newcomers_text(out)?;
         let sites = self.allocation_sites.iter().take(MOST_CLASSES);
         let sites: Vec<String> = sites
             .map(|of| format!("{} ({})", of.site, counted(of.objects, "sample", "samples")))
             .collect();
         if !sites.is_empty() {
             out.line(format!("  allocated at {}", sites.join(", ")))?;
+        }
+        Ok(())
+    }
+
+    /// Objects that were told apart from those there before, then differences of what there is.
+    fn newcomers_text(&self, out: &mut Out) -> Result<(), Failure> {
+        for (by_identity, words) in [
+            (true, "newcomers, by identity"),
+            (false, "newcomers, by number"),
+        ] {
+            let of_kind = self.newcomers.iter();
+            let of_kind = of_kind.filter(|of| of.by_identity == by_identity && of.bytes > 0);
+            let shown: Vec<String> = of_kind
+                .take(MOST_CLASSES)
+                .map(|of| {
+                    let objects = count(of.objects.unsigned_abs());
+                    let sign = match (by_identity, of.objects < 0) {
+                        (true, _) => "",
+                        (_, true) => "−",
+                        _ => "+",
+                    };
+                    let size = bytes(of.bytes.unsigned_abs());
+                    format!("{sign}{objects} {} ({size})", of.class)
+                })
+                .collect();
+            if !shown.is_empty() {
+                out.line(format!("  {words}: {}", shown.join(", ")))?;
+            }
         }
         Ok(())
     }

@@ -6,14 +6,14 @@ use std::io::Write;
 
 use anthill_classify::Pattern;
 use anthill_session::StructurePlace;
-use anthill_structures::Instance;
+use anthill_structures::{Instance, Together};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::failure::{Failure, say};
 use crate::names::ObjectName;
 use crate::output::table::{Align, Table};
-use crate::output::units::{bytes, count, counted, share};
+use crate::output::units::{bytes, count, counted, hex, share};
 use crate::output::{Out, csv, json};
 use crate::source::{Source, SourceArguments, limit};
 
@@ -22,8 +22,9 @@ use crate::source::{Source, SourceArguments, limit};
 /// A structure is a head, e.g. a HashMap, with its internals, e.g. a table and nodes. Shown are what it
 /// retains, how many elements it has, how much of its room they fill, the bytes of head and internals, how
 /// many structures are in each other from there on, and how it is held. Structures that are parts of others,
-/// like the map in a set, are left out unless --parts is given; class loaders, which retain all that belongs
-/// to their classes, unless --type asks for them.
+/// like the map in a set, or views of them, like its keys, are left out unless --parts is given; class
+/// loaders, which retain all that belongs to their classes, unless --type asks for them. Totals count what
+/// several structures share once.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +45,7 @@ pub struct Arguments {
     /// Only structures of this type; `*` stands for any characters
     #[arg(long = "type", value_name = "GLOB")]
     pub of_type: Option<String>,
-    /// Also those that are parts of others
+    /// Also those that are parts or views of others
     #[arg(long)]
     pub parts: bool,
     /// How many rows; 0 for all [default: 30, or 10 of each list; all with --json and --csv]
@@ -75,7 +76,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     for warning in source.session.structure_warnings() {
         say(&format!(
             "warning: {}",
-            warning.mistake.show(&warning.origin, &warning.text)
+            warning.mistake.show_in_file(&warning.origin, &warning.text)
         ));
     }
     let found = Found::new(arguments, source)?;
@@ -88,15 +89,15 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         if arguments.csv {
             return print_csv(&rows, &mut out);
         }
-        return json::print(&mut out, source, "structures", found.json(rows));
+        return json::print(&mut out, source, "structures", found.json(rows)?);
     }
     found.text(arguments)
 }
 
 struct Found<'a> {
     source: &'a Source,
-    /// Those that are asked for.
-    instances: Vec<Instance>,
+    /// Those that are asked for, with their numbers.
+    instances: Vec<(u32, Instance)>,
     reachable: u64,
 }
 
@@ -104,16 +105,51 @@ struct Found<'a> {
 struct Json {
     totals: Type,
     types: Vec<Type>,
+    sites: Vec<Site>,
     structures: Vec<Row>,
 }
 
 /// What structures of one type have together.
-#[derive(Clone, Default, Serialize)]
+#[derive(Serialize)]
 struct Type {
     #[serde(skip_serializing_if = "String::is_empty")]
     name: String,
     structures: u64,
     empty: u64,
+    elements: u64,
+    bytes: u64,
+    /// Of them, those of objects that belong to several of the structures.
+    shared: u64,
+    wasted: u64,
+}
+
+impl Type {
+    fn new(name: &str, together: Together) -> Self {
+        let Together {
+            structures,
+            empty,
+            elements,
+            bytes,
+            shared,
+            wasted,
+        } = together;
+        Type {
+            name: name.to_owned(),
+            structures,
+            empty,
+            elements,
+            bytes,
+            shared,
+            wasted,
+        }
+    }
+}
+
+/// Structures whose heads were allocated at the same place.
+#[derive(Serialize)]
+struct Site {
+    site: String,
+    structures: u64,
     elements: u64,
     bytes: u64,
     wasted: u64,
@@ -139,6 +175,8 @@ struct Row {
     health: &'static str,
     depth: u32,
     place: &'static str,
+    /// Of a view, the address of the structure it shows.
+    view_of: Option<String>,
     /// Whether not all that it shares with others was counted.
     at_least: bool,
     held_by: String,
@@ -151,12 +189,12 @@ impl<'a> Found<'a> {
         let all = &session.structures()?.instances;
         let pattern = arguments.of_type.as_deref().map(Pattern::class);
         let class = |one: &Instance| session.state().class(one.head).name.as_str();
-        let of_type = |one: &&Instance| {
+        let of_type = |(_, one): &(u32, &Instance)| {
             pattern.as_ref().is_none_or(|pattern| {
                 pattern.matches(session.structure_type(one)) || pattern.matches(class(one))
             })
         };
-        let fitting: Vec<&Instance> = all.iter().filter(of_type).collect();
+        let fitting: Vec<(u32, &Instance)> = (0..).zip(all).filter(of_type).collect();
         if let Some(pattern) = pattern.as_ref().filter(|_| fitting.is_empty()) {
             let names = all.iter().map(|one| session.structure_type(one));
             return Err(Failure::NothingFound(pattern.no_match("structure", names)));
@@ -164,35 +202,66 @@ impl<'a> Found<'a> {
         let state = session.state();
         let is_loader = |head| state.extends(state.class_id(head), "java.lang.ClassLoader");
         let wanted_loader = |head| pattern.is_some() || !is_loader(head);
+        let is_wanted = |one: &Instance| {
+            (arguments.parts || !(one.is_part || one.is_view)) && wanted_loader(one.head)
+        };
+        let fits = fitting.len() as u64;
+        let wanted = fitting.into_iter().filter(|(_, one)| is_wanted(one));
+        let instances: Vec<(u32, Instance)> = wanted.map(|(at, one)| (at, *one)).collect();
+        if instances.is_empty() && pattern.is_some() {
+            let fitting = counted(fits, "structure that fits is", "structures that fit are");
+            return Err(Failure::NothingFound(format!(
+                "{fitting} part or view of another; --parts shows them"
+            )));
+        }
         Ok(Found {
             source,
-            instances: fitting
-                .into_iter()
-                .filter(|one| (arguments.parts || !one.is_part) && wanted_loader(one.head))
-                .copied()
-                .collect(),
+            instances,
             reachable: session.analysis()?.total().retained,
         })
     }
 
-    fn types(&self) -> (Type, Vec<Type>) {
-        let mut types: BTreeMap<&str, Type> = BTreeMap::new();
-        let mut totals = Type::default();
-        for one in &self.instances {
-            let name = self.source.session.structure_type(one);
-            let of_type = types.entry(name).or_default();
-            of_type.name = name.to_owned();
-            for sum in [of_type, &mut totals] {
-                sum.structures += 1;
-                sum.empty += u64::from(one.is_empty());
-                sum.elements += one.elements.unwrap_or(0);
-                sum.bytes += one.bytes;
-                sum.wasted += one.waste();
-            }
+    /// What all have together and what those of each type have, most bytes first. An object that several
+    /// share counts once.
+    fn types(&self) -> Result<(Type, Vec<Type>), Failure> {
+        let session = &self.source.session;
+        let mut by_type: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+        for (number, one) in &self.instances {
+            let of_type = by_type.entry(session.structure_type(one)).or_default();
+            of_type.push(*number);
         }
-        let mut types: Vec<Type> = types.into_values().collect();
+        let (names, mut groups): (Vec<&str>, Vec<Vec<u32>>) = by_type.into_iter().unzip();
+        groups.push(self.instances.iter().map(|one| one.0).collect());
+        let mut together = session.together(&groups)?;
+        let totals = Type::new("", together.pop().unwrap_or_default());
+        let types = names.into_iter().zip(together);
+        let mut types: Vec<Type> = types.map(|(name, of)| Type::new(name, of)).collect();
         types.sort_by_key(|of_type| Reverse(of_type.bytes));
-        (totals, types)
+        Ok((totals, types))
+    }
+
+    /// Where heads were allocated, as far as the source tells, most bytes first.
+    fn sites(&self) -> Vec<Site> {
+        let mut sites: BTreeMap<String, Site> = BTreeMap::new();
+        for (_, one) in &self.instances {
+            let Some(site) = self.source.session.allocated_at(one.head) else {
+                continue;
+            };
+            let sum = sites.entry(site.clone()).or_insert(Site {
+                site,
+                structures: 0,
+                elements: 0,
+                bytes: 0,
+                wasted: 0,
+            });
+            sum.structures += 1;
+            sum.elements += one.elements.unwrap_or(0);
+            sum.bytes += one.bytes;
+            sum.wasted += one.waste();
+        }
+        let mut sites: Vec<Site> = sites.into_values().collect();
+        sites.sort_by_key(|site| Reverse(site.bytes));
+        sites
     }
 
     /// The first structures in an order, those with nothing of what is asked for left out.
@@ -207,38 +276,43 @@ impl<'a> Found<'a> {
             Sort::Waste => one.waste(),
             Sort::Depth => one.depth.into(),
         };
-        let mut chosen: Vec<&Instance> = self.instances.iter().collect();
+        let mut chosen: Vec<&Instance> = self.instances.iter().map(|one| &one.1).collect();
         chosen.sort_by_key(|one| (Reverse(key(one)), Reverse(retained(one)), one.head));
         chosen.truncate(limit);
         let heads: Vec<u32> = chosen.iter().map(|one| one.head).collect();
         let places = session.structure_places(&heads)?;
-        let row = |(one, place): (&Instance, StructurePlace)| Row {
-            of_type: session.structure_type(one).to_owned(),
-            head: ObjectName::new(session, analysis, one.head),
-            elements: one.elements,
-            capacity: one.capacity,
-            fill: one.fill().map(|fill| fill * 100.0),
-            internals: one.internals,
-            bytes: one.bytes,
-            deep: place.deep,
-            wasted: one.waste(),
-            health: health(one),
-            depth: one.depth,
-            place: one.place().name(),
-            at_least: one.at_least,
-            held_by: place.held_by,
-            allocated_at: place.allocated_at,
+        let row = |(one, place): (&Instance, StructurePlace)| {
+            let viewed = session.viewed(one)?;
+            Ok(Row {
+                of_type: session.structure_type(one).to_owned(),
+                head: ObjectName::new(session, analysis, one.head),
+                elements: one.elements,
+                capacity: one.capacity,
+                fill: one.fill().map(|fill| fill * 100.0),
+                internals: one.internals,
+                bytes: one.bytes,
+                deep: place.deep,
+                wasted: one.waste(),
+                health: health(one),
+                depth: one.depth,
+                place: one.place().name(),
+                view_of: viewed.map(|head| hex(session.state().addresses.address(head))),
+                at_least: one.at_least,
+                held_by: place.held_by,
+                allocated_at: place.allocated_at,
+            })
         };
-        Ok(chosen.into_iter().zip(places).map(row).collect())
+        chosen.into_iter().zip(places).map(row).collect()
     }
 
-    fn json(&self, structures: Vec<Row>) -> Json {
-        let (totals, types) = self.types();
-        Json {
+    fn json(&self, structures: Vec<Row>) -> Result<Json, Failure> {
+        let (totals, types) = self.types()?;
+        Ok(Json {
             totals,
             types,
+            sites: self.sites(),
             structures,
-        }
+        })
     }
 
     fn text(&self, arguments: &Arguments) -> Result<(), Failure> {
@@ -262,13 +336,20 @@ impl<'a> Found<'a> {
             out.heading(title(*sort))?;
             self.print_rows(rows, &mut out)?;
         }
+        if several {
+            print_sites(&self.sites(), limit(SHORT), &mut out)?;
+        }
         Ok(out.flush()?)
     }
 
     fn print_types(&self, out: &mut Out) -> Result<(), Failure> {
-        let (totals, types) = self.types();
+        let (totals, types) = self.types()?;
+        let shared = match totals.shared {
+            0 => String::new(),
+            shared => format!(", {} belong to several", bytes(shared)),
+        };
         out.heading(&format!(
-            "{} of {}: {} elements, {} for heads and internals, {} of it hold nothing",
+            "{} of {}: {} elements, {} for heads and internals, {} of it hold nothing{shared}",
             counted(totals.structures, "data structure", "data structures"),
             counted(types.len() as u64, "type", "types"),
             count(totals.elements),
@@ -280,6 +361,7 @@ impl<'a> Found<'a> {
             ("empty", Align::Right),
             ("elements", Align::Right),
             ("bytes", Align::Right),
+            ("shared", Align::Right),
             ("wasted", Align::Right),
             ("type", Align::Left),
         ]);
@@ -289,6 +371,7 @@ impl<'a> Found<'a> {
                 count(of_type.empty),
                 count(of_type.elements),
                 bytes(of_type.bytes),
+                bytes(of_type.shared),
                 bytes(of_type.wasted),
                 of_type.name.clone(),
             ]);
@@ -335,6 +418,31 @@ impl<'a> Found<'a> {
     }
 }
 
+fn print_sites(sites: &[Site], most: usize, out: &mut Out) -> Result<(), Failure> {
+    if sites.is_empty() {
+        return Ok(());
+    }
+    out.blank()?;
+    out.heading("By allocation site, of those whose site is known")?;
+    let mut table = Table::new([
+        ("structures", Align::Right),
+        ("elements", Align::Right),
+        ("bytes", Align::Right),
+        ("wasted", Align::Right),
+        ("allocated at", Align::Left),
+    ]);
+    for site in sites.iter().take(most) {
+        table.row([
+            count(site.structures),
+            count(site.elements),
+            bytes(site.bytes),
+            bytes(site.wasted),
+            site.site.clone(),
+        ]);
+    }
+    Ok(table.print(out)?)
+}
+
 fn title(sort: Sort) -> &'static str {
     match sort {
         Sort::Retained => "Those that retain most",
@@ -374,6 +482,9 @@ fn print_csv(rows: &[Row], out: &mut Out) -> Result<(), Failure> {
         "depth",
         "place",
         "held_by",
+        "fill",
+        "view_of",
+        "allocated_at",
     ];
     csv::line(out, &columns)?;
     for row in rows {
@@ -394,6 +505,9 @@ fn print_csv(rows: &[Row], out: &mut Out) -> Result<(), Failure> {
             row.depth.to_string(),
             row.place.to_owned(),
             row.held_by.clone(),
+            row.fill.map_or(String::new(), |fill| format!("{fill:.1}")),
+            row.view_of.clone().unwrap_or_default(),
+            row.allocated_at.clone().unwrap_or_default(),
         ];
         csv::line(out, &cells.each_ref().map(String::as_str))?;
     }

@@ -1,5 +1,8 @@
 //! Series of dumps of programs whose data structures grow in a known way.
 
+use std::io::Write;
+use std::ops::Range;
+use std::process::Stdio;
 use std::sync::OnceLock;
 
 use anthill_heap::{HeapBuilder, HeapState};
@@ -8,7 +11,7 @@ use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
 use anthill_trace::{Facts, Identities, Moment, StateKind, StateToWrite, TraceWriter};
 use serde_json::Value;
 
-use crate::program::{self, json, print, run};
+use crate::program::{self, command, json, print, run};
 use crate::record::{ON_DEMAND, Recorded};
 
 struct Fixture {
@@ -216,7 +219,7 @@ fn add_list(heap: &mut HeapBuilder, name: &str, elements: u32) {
 }
 
 /// A recording of states, a second apart.
-fn trace_of(name: &str, states: impl IntoIterator<Item = (HeapState, Identities)>) -> String {
+pub fn trace_of(name: &str, states: impl IntoIterator<Item = (HeapState, Identities)>) -> String {
     let path = program::scratch(name);
     let mut writer = TraceWriter::create(&path, &Facts::default()).unwrap();
     for ((state, identities), time) in states.into_iter().zip(1..) {
@@ -255,6 +258,26 @@ fn a_recording_follows_structures_wherever_they_are_held() {
     // 50 orders of 100 bytes and 50 slots of 4, all that the heap grew by.
     assert_eq!(list["growth"], 50 * (100 + 4));
     assert_eq!(list["hgp"], 100.0);
+    // What it reaches is what it retains: nobody else has an order.
+    let change = &list["change"];
+    assert_eq!(change["deep"], change["retained"]);
+    let bytes = ["before", "after"].map(|when| change["retained"][when].as_f64().unwrap());
+    assert_eq!(bytes[1] - bytes[0], (50 * (100 + 4)) as f64);
+    let relative = (bytes[1] - bytes[0]) / bytes[0] * 100.0;
+    assert_eq!(change["retained"]["relative"], relative);
+    let elements = serde_json::json!({
+        "before": 10, "after": 60, "absolute": 50, "relative": 500.0
+    });
+    assert_eq!(change["elements"], elements);
+    let csv = print(&["growth", path, "--no-index", "--csv"]);
+    let row = csv.lines().nth(1).unwrap();
+    let [before, after] = bytes;
+    let expected = format!(
+        "100.00,5200,{relative:.2},{before},{after},{before},{after},10,60,83.33,false,false,1,"
+    );
+    assert!(row.starts_with(&expected), "{expected} in\n{csv}");
+    let text = print(&["growth", path, "--no-index"]);
+    assert!(text.contains(&format!("more, {relative:+.0}%")), "{text}");
     let part = json(&[
         "growth",
         path,
@@ -300,6 +323,119 @@ fn what_changed_is_told_by_the_structures_it_is_in() {
         .find(|line| line.contains("java.util.ArrayList"));
     // The array and all orders.
     assert!(row.is_some_and(|row| row.contains(" 31 ")), "{diff}");
+}
+
+/// A state in which a list has these of 30 orders, which are all there; who can be told apart is chosen.
+fn state_with_some(
+    orders: Range<u32>,
+    identities: impl Fn(&HeapState, &[u32]) -> Identities,
+) -> (HeapState, Identities) {
+    let mut heap = HeapBuilder::new();
+    heap.object("Holder", "shop.Holder", 16);
+    add_orders(&mut heap, 30);
+    heap.object("list", "java.util.ArrayList", 24);
+    heap.array("array", "java.lang.Object[]", orders.len() as u32);
+    heap.edges("Holder -> list, list -> array");
+    for order in orders {
+        heap.edges(&format!("array -> e{order}"));
+    }
+    heap.root("Holder");
+    let state = heap.build();
+    let mut followed = vec![heap.id("list")];
+    followed.extend((0..30).map(|order| heap.id(&format!("e{order}"))));
+    let identities = identities(&state, &followed);
+    (state, identities)
+}
+
+#[test]
+fn newcomers_are_told_apart_where_a_recording_can() {
+    let all = |_: &HeapState, _: &[u32]| Identities::All;
+    let heads = |state: &HeapState, followed: &[u32]| {
+        Identities::tracked(state, [(1, state.addresses.address(followed[0]))])
+    };
+    let orders = |state: &HeapState, followed: &[u32]| {
+        let addresses = followed
+            .iter()
+            .map(|&object| state.addresses.address(object));
+        Identities::tracked(state, (1..).zip(addresses))
+    };
+    // Half of the first ten leave, fifteen come.
+    let trace = |name: &str, identities: &dyn Fn(&HeapState, &[u32]) -> Identities| {
+        trace_of(
+            name,
+            [0..10, 5..25].map(|of| state_with_some(of, identities)),
+        )
+    };
+    for (name, identities, newcomers, by_identity, share) in [
+        (
+            "all",
+            &all as &dyn Fn(&HeapState, &[u32]) -> Identities,
+            15,
+            true,
+            75.0,
+        ),
+        ("orders", &orders, 15, true, 50.0),
+        ("heads", &heads, 10, false, 50.0),
+    ] {
+        let path = trace(&format!("growth-newcomers-{name}.trace"), identities);
+        let growth = json(&["growth", &path, "--no-index"]);
+        let list = &growth["structures"][0];
+        let expected = serde_json::json!({
+            "class": "shop.Order",
+            "objects": newcomers,
+            "bytes": newcomers * 100,
+            "by_identity": by_identity,
+        });
+        assert_eq!(list["newcomers"][0], expected, "{name}: {growth:#}");
+        assert_eq!(list["new_share"], share, "{name}");
+        let text = print(&["growth", &path, "--no-index"]);
+        let line = match by_identity {
+            true => "newcomers, by identity: 15 shop.Order",
+            false => "newcomers, by number: +10 shop.Order",
+        };
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn definitions_that_come_through_a_pipe_hold_for_every_state() {
+    let states = [10, 30].map(|orders| {
+        let mut heap = HeapBuilder::new();
+        heap.object("basket", "shop.Basket", 24);
+        heap.array("orders", "shop.Order[]", orders);
+        heap.edges("basket -> orders");
+        add_orders(&mut heap, orders);
+        for order in 0..orders {
+            heap.edges(&format!("orders -> e{order}"));
+        }
+        heap.root("basket");
+        (heap.build(), Identities::None)
+    });
+    let path = trace_of("growth-pipe.trace", states);
+    let arguments = [
+        "growth",
+        &path,
+        "--no-index",
+        "--json",
+        "--structures",
+        "/dev/stdin",
+    ];
+    let mut child = command(&arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(b"DS shop.Basket { shop.Order[]; }").unwrap();
+    drop(pipe);
+    let output = child.wait_with_output().unwrap();
+    let growth: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let basket = &growth["structures"][0];
+    assert_eq!(
+        basket["elements"],
+        serde_json::json!([10, 30]),
+        "{growth:#}"
+    );
 }
 
 /// Two lists of the same orders, and somebody who is at work with one of them.

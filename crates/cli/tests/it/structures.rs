@@ -3,16 +3,21 @@
 use std::fs;
 use std::sync::OnceLock;
 
-use anthill_testkit::{DumpOptions, Jdk, Sample};
+use anthill_heap::HeapBuilder;
+use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
+use anthill_trace::Identities;
 use serde_json::Value;
 
+use crate::growth::trace_of;
 use crate::program::{self, command, json, print, run};
+use crate::record::{ON_DEMAND, Recorded};
 
 struct Fixture {
     dump: String,
     in_own_map: u64,
     in_tree_map: u64,
     in_tree_bins: u64,
+    in_queue: u64,
 }
 
 /// Nothing without a JDK.
@@ -28,6 +33,7 @@ fn fixture() -> Option<&'static Fixture> {
             in_own_map: sample.count("subtype of HashMap"),
             in_tree_map: sample.count("TreeMap"),
             in_tree_bins: sample.count("ConcurrentHashMap of trees"),
+            in_queue: sample.count("LinkedBlockingQueue with a limit"),
         })
     });
     fixture.as_ref()
@@ -145,6 +151,205 @@ fn mistakes_in_definitions_are_shown_with_a_caret() {
     assert_eq!(ran.code, 2);
     let expected = "line 2, column 10: there is no role `elment`; did you mean `element`?\n    (*) as elment;\n           ^";
     assert!(ran.err.contains(expected), "{}", ran.err);
+}
+
+/// What is said on standard error about definitions, with what is found.
+fn with_definitions(dump: &str, text: &str, of_type: &str) -> (Value, String) {
+    let file = program::scratch("checked.structures");
+    fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let ran = run(&[
+        "structures",
+        dump,
+        "--json",
+        "--type",
+        of_type,
+        "--structures",
+        file,
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    (serde_json::from_str(&ran.out).unwrap(), ran.err)
+}
+
+#[test]
+fn definitions_that_do_not_fit_the_heap_are_warned_of() {
+    let Some(fixture) = fixture() else { return };
+    // The field is `structure`; on one line, too, the line is told.
+    let text = "DS anthill.samples.Structures$Made { structrue -> *; name -> (*); size = nam; }";
+    let (_, warning) = with_definitions(&fixture.dump, text, "*$Made");
+    for expected in [
+        "line 1, column 38: `anthill.samples.Structures$Made` has no field `structrue`; did you mean `structure`?",
+        "line 1, column 77: `anthill.samples.Structures$Made` has no field `nam`; did you mean `name`?",
+    ] {
+        assert!(warning.contains(expected), "{expected} in\n{warning}");
+    }
+    let caret = warning.lines().nth(2).unwrap();
+    assert_eq!(caret.find('^'), Some(2 + 37), "{warning}");
+    // All internals: how many elements there are is not known.
+    let text = "DS anthill.samples.Structures$Made { structure -> java.util.LinkedList$Node; }\n\
+                java.util.LinkedList$Node { java.util.LinkedList$Node; }\n";
+    let (found, warning) = with_definitions(&fixture.dump, text, "*$Made");
+    assert!(
+        warning.contains("line 1, column 4") && warning.contains("leads to internals only"),
+        "{warning}"
+    );
+    for row in rows(&found) {
+        assert_eq!(
+            (&row["elements"], &row["health"]),
+            (&Value::Null, &"".into())
+        );
+    }
+}
+
+#[test]
+fn arrays_of_objects_need_no_package() {
+    let Some(fixture) = fixture() else { return };
+    let text = "namespace java.util; DS Vector { Object[]; }";
+    let (found, warning) = with_definitions(&fixture.dump, text, "java.util.Vector");
+    assert_eq!(warning, "");
+    let elements = |found: &Value| -> Vec<Value> {
+        rows(found)
+            .iter()
+            .map(|row| row["elements"].clone())
+            .collect()
+    };
+    let shipped = json(&["structures", &fixture.dump, "--type", "java.util.Vector"]);
+    assert_eq!(elements(&found), elements(&shipped));
+    assert!(elements(&found).iter().any(|elements| *elements != 0));
+}
+
+#[test]
+fn what_is_not_found_is_said_as_everywhere() {
+    let Some(fixture) = fixture() else { return };
+    let nothing = run(&["structures", &fixture.dump, "--type", "java.util.TreeMop"]);
+    let histogram = run(&["histogram", &fixture.dump, "--filter", "java.util.TreeMop"]);
+    assert_eq!((nothing.code, histogram.code), (1, 1));
+    assert!(
+        nothing.err.contains("did you mean") && nothing.err.contains("java.util.TreeMap"),
+        "{}",
+        nothing.err
+    );
+    let views = [
+        "structures",
+        &fixture.dump,
+        "--type",
+        "java.util.WeakHashMap$KeySet",
+    ];
+    let hidden = run(&views);
+    assert_eq!(hidden.code, 1);
+    assert!(hidden.err.contains("--parts shows them"), "{}", hidden.err);
+    let shown = json(&[&views[..], &["--parts"]].concat());
+    assert_eq!(rows(&shown)[0]["place"], "view");
+}
+
+#[test]
+fn a_view_leads_to_what_it_shows_and_counts_nothing_twice() {
+    let Some(fixture) = fixture() else { return };
+    let found = json(&["structures", &fixture.dump, "--parts"]);
+    let all = rows(&found);
+    let of_class = |class: &'static str| all.iter().filter(move |row| row["class"] == class);
+    let keys: Vec<&Value> = of_class("java.util.TreeMap$KeySet").collect();
+    assert!(!keys.is_empty());
+    for view in keys.iter().filter(|row| row["place"] == "view") {
+        let shown = all
+            .iter()
+            .find(|row| row["address"] == view["view_of"])
+            .unwrap();
+        assert_eq!(shown["class"], "java.util.TreeMap");
+        assert_eq!(shown["elements"], view["elements"]);
+        assert_ne!(shown["place"], "part");
+        assert!(view["bytes"].as_u64() < shown["bytes"].as_u64());
+    }
+    // With its parts and views every object of a structure is met several times, but counted once.
+    let sum: u64 = all.iter().map(|row| row["bytes"].as_u64().unwrap()).sum();
+    let totals = |found: &Value, key: &str| found["totals"][key].as_u64().unwrap();
+    assert!(sum > totals(&found, "bytes"));
+    assert!(totals(&found, "shared") > 0);
+    let without = json(&["structures", &fixture.dump]);
+    assert!(totals(&without, "bytes") < totals(&found, "bytes"));
+    let summary = json(&["summary", &fixture.dump]);
+    let reachable = summary["reachable"]["shallow"].as_u64().unwrap();
+    assert!(totals(&found, "bytes") < reachable);
+}
+
+#[test]
+fn totals_count_what_several_structures_share_once() {
+    let mut heap = HeapBuilder::new();
+    heap.objects("left right", "java.util.ArrayList", 24);
+    heap.array("array", "java.lang.Object[]", 6);
+    heap.object("order", "shop.Order", 16);
+    heap.edges("left -> array, right -> array, array -> order");
+    heap.root("left");
+    heap.root("right");
+    let path = trace_of(
+        "structures-shared.trace",
+        [(heap.build(), Identities::None)],
+    );
+    let found = json(&["structures", &path, "--no-index"]);
+    // A header of 16 bytes and six references of 4.
+    let array = 16 + 6 * 4;
+    let totals = &found["totals"];
+    assert_eq!(
+        (&totals["bytes"], &totals["shared"]),
+        (&(2 * 24 + array).into(), &array.into())
+    );
+    assert_eq!(totals["wasted"], 5 * 4);
+    for row in rows(&found) {
+        assert_eq!(row["bytes"], 24 + array);
+    }
+    let text = print(&["structures", &path, "--no-index"]);
+    assert!(text.contains("40 B belong to several"), "{text}");
+}
+
+#[test]
+fn the_capacity_of_a_queue_is_its_limit() {
+    let Some(fixture) = fixture() else { return };
+    let class = "java.util.concurrent.LinkedBlockingQueue";
+    let queues = json(&["structures", &fixture.dump, "--type", class]);
+    let limited: Vec<&Value> = rows(&queues)
+        .iter()
+        .filter(|row| row["capacity"] == 1000)
+        .collect();
+    let [queue] = limited[..] else {
+        panic!("one queue: {queues:#}");
+    };
+    assert_eq!(queue["elements"], fixture.in_queue);
+    assert_eq!(queue["fill"], fixture.in_queue as f64 / 10.0);
+    // Nodes that are not there take up nothing.
+    assert_eq!(
+        (&queue["wasted"], &queue["health"]),
+        (&0.into(), &"".into())
+    );
+    let bits = json(&["structures", &fixture.dump, "--type", "java.util.BitSet"]);
+    let capacity = |row: &Value| row["capacity"].as_u64().unwrap() % 64;
+    assert!(rows(&bits).iter().map(capacity).all(|rest| rest == 0));
+}
+
+#[test]
+fn recorded_structures_know_where_they_were_allocated() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("allocation sites of structures", "no JDK was found");
+    };
+    let trace = program::scratch("structures-sites.trace");
+    let arguments = ["10", "300000"];
+    let recorded = Recorded::start(jdk, &trace, &ON_DEMAND, "Growth", &arguments, &[]);
+    let lists = recorded.sample.count("stable");
+    recorded.snapshot("now");
+    let trace = recorded.trace.clone();
+    recorded.end();
+    let found = json(&["structures", &trace, "--limit", "1"]);
+    let sites = found["sites"].as_array().unwrap();
+    let main = sites.iter().find(|site| {
+        let name = site["site"].as_str().unwrap();
+        name.starts_with("anthill.samples.Growth.main")
+    });
+    let main = main.unwrap_or_else(|| panic!("{sites:#?}"));
+    let sampled = main["structures"].as_u64().unwrap();
+    assert!(sampled > 0 && sampled < lists, "{main:#}");
+    // Each list has two texts.
+    assert_eq!(main["elements"], 2 * sampled);
+    let text = print(&["structures", &trace]);
+    assert!(text.contains("By allocation site"), "{text}");
 }
 
 #[test]

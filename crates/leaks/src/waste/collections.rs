@@ -1,48 +1,63 @@
 //! Collections that are empty or sparse, and arrays of references that are.
 
 use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId};
+use anthill_hprof::Cursor;
+use anthill_structures::{Instance, Room};
 use rayon::prelude::*;
 
-use super::WasteInput;
 use super::finding::{Collector, Detail, Finding, RowsByClass, WasteKind};
 use super::holders::Holders;
-use super::known::{Places, Storage};
+use super::{SHARE, WasteInput};
 
 /// Storage of fewer slots is never sparse.
 const FEWEST_SLOTS: u64 = 16;
 /// Of so many slots one at most is used in sparse storage.
 const SPARSE: u64 = 4;
 
-/// A collection with its elements.
+/// A data structure that has its elements in an array of its own, or a node for each.
 pub struct Collection {
     pub object: ObjectId,
     pub array: Option<ObjectId>,
     pub elements: u64,
-    pub storage: Storage,
+    /// How the array is used; there is none if elements have nodes.
+    pub room: Option<Room>,
+    /// Whether the array has chains of entries in it, not elements.
+    pub has_buckets: bool,
 }
 
-/// All reachable collections.
+/// All reachable collections. Sets are not among them: theirs is the waste of the map in them.
 pub fn measure(input: &WasteInput) -> Vec<Collection> {
     let state = input.graph.state;
+    let model = input.model;
     let classes = 0..state.classes().len() as ClassId;
-    let places: Vec<Option<Places>> = classes
-        .map(|class| Places::new(input.records, state, class))
+    // By class: whether it is measured, and how its array is used.
+    let measured: Vec<(bool, Option<Room>)> = classes
+        .map(|class| {
+            let room = model.room(class);
+            (room.is_some() || model.is_linked(class), room)
+        })
         .collect();
-    let wanted: Vec<bool> = places.iter().map(Option::is_some).collect();
-    let cursors = || [input.records.cursor(), input.records.cursor()];
-    let measured = input
-        .objects_of(&wanted)
-        .map_init(cursors, |cursors, object| {
-            let places = places[state.class_id(object) as usize].as_ref()?;
-            let (elements, array) = places.read(cursors, state, object)?;
-            Some(Collection {
-                object,
-                array,
-                elements,
-                storage: places.storage,
-            })
-        });
-    measured.flatten_iter().collect()
+    let instances = input.structures.instances.par_iter();
+    let instances = instances.with_min_len(SHARE);
+    let measure = |cursor: &mut Cursor, one: &Instance| {
+        let (is_measured, room) = measured[state.class_id(one.head) as usize];
+        if !is_measured || one.at_least {
+            return None;
+        }
+        // Null elements leave no reference, but take up a slot.
+        let elements = model.stated(cursor, one.head).or(one.elements)?;
+        Some(Collection {
+            object: one.head,
+            array: model.storage(cursor, one.head),
+            elements,
+            room,
+            has_buckets: one.buckets > 0,
+        })
+    };
+    instances
+        .map_init(|| input.records.cursor(), measure)
+        .flatten_iter()
+        .collect()
 }
 
 pub fn findings<'a>(
@@ -82,7 +97,8 @@ fn waste_of(input: &WasteInput, collection: &Collection) -> Option<Wasted> {
         object,
         array,
         elements,
-        storage,
+        room,
+        ..
     } = collection;
     let array = array.filter(|&array| input.graph.state.detail(array) > 0);
     let (kind, bytes, savable, detail) = match (elements, array) {
@@ -95,8 +111,9 @@ fn waste_of(input: &WasteInput, collection: &Collection) -> Option<Wasted> {
             (WasteKind::UnusedCollections, bytes, 0, Detail::None)
         }
         (_, Some(array)) => {
-            let used = storage.used(elements);
-            let savable = sparse(input, array, used, storage.sensible(elements))?;
+            let room = room?;
+            let used = room.used(elements);
+            let savable = sparse(input, array, used, room.needed(elements))?;
             let slots = input.graph.state.detail(array);
             let bytes = input.graph.size(array);
             let detail = Detail::Fill { used, slots };

@@ -8,7 +8,6 @@ use super::WasteInput;
 use super::collections::Collection;
 use super::finding::{Collector, Detail, Finding, Row, WasteKind};
 use super::holders::Holders;
-use super::known::Storage;
 
 /// In smaller maps chance does as much.
 const FEWEST_ENTRIES: u64 = 64;
@@ -32,7 +31,7 @@ pub fn finding<'a>(
         next: FxHashMap::default(),
     };
     for map in collections {
-        let Some(table) = map.array.filter(|_| is_hash_table(map.storage)) else {
+        let Some(table) = map.array.filter(|_| map.has_buckets) else {
             continue;
         };
         let used = state.references(table).len() as u64;
@@ -54,10 +53,6 @@ pub fn finding<'a>(
         });
     }
     collector.finish(input.most)
-}
-
-fn is_hash_table(storage: Storage) -> bool {
-    matches!(storage, Storage::Buckets | Storage::AnyBuckets)
 }
 
 /// Follows the entries of buckets.

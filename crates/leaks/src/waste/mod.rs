@@ -8,13 +8,13 @@ mod collisions;
 mod duplicates;
 mod finding;
 mod holders;
-mod known;
 mod nulls;
 mod strings;
 
 use anthill_graph::{Dominators, Graph};
 use anthill_heap::{BitSet, Cancelled, Class, ClassKind, FieldType, ObjectId, Progress};
 use anthill_hprof::Records;
+use anthill_structures::{Model, Structures};
 use rayon::prelude::*;
 
 use holders::Holders;
@@ -31,6 +31,9 @@ pub struct WasteInput<'a> {
     pub graph: &'a Graph<'a>,
     pub dominators: &'a Dominators,
     pub records: &'a Records,
+    /// The data structures of the heap, and what is said about them.
+    pub structures: &'a Structures,
+    pub model: &'a Model<'a>,
     pub progress: &'a dyn Progress,
     /// How many rows and holders are listed of each kind at most.
     pub most: usize,

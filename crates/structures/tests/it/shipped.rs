@@ -35,7 +35,7 @@ pub fn compare(sample: &Sample, class: &str) {
     for records in [Some(&dump.records), None] {
         let model = Model::new(state, records, &definitions);
         let sizes = state.tables.sizes.as_ref().unwrap();
-        let found = Structures::detect(&model, sizes, |_| true, &Quiet).unwrap();
+        let found = Structures::detect(&model, sizes, |_| true, |_, _| false, &Quiet).unwrap();
         let mut walker = Walker::new(&model);
         for (name, &head) in &made {
             let class = &state.class(head).name;
@@ -57,7 +57,7 @@ pub fn compare(sample: &Sample, class: &str) {
                     "{name} ({class}) {with}: {elements:?} elements instead of {truth}"
                 )),
             }
-            if by_field.is_some_and(|(stated, _)| stated != truth) {
+            if by_field.is_some_and(|stated| stated != truth) {
                 wrong.push(format!(
                     "{name} ({class}) says {by_field:?} instead of {truth}"
                 ));

@@ -232,6 +232,7 @@ final class Structures {
         fill("ConcurrentLinkedQueue", queue, 72);
         fill("ConcurrentLinkedDeque", new ConcurrentLinkedDeque<>(), 73);
         fill("LinkedBlockingQueue", new LinkedBlockingQueue<>(), 74);
+        fill("LinkedBlockingQueue with a limit", new LinkedBlockingQueue<>(1000), 79);
         fill("LinkedBlockingDeque", new LinkedBlockingDeque<>(), 75);
         LinkedTransferQueue<Object> transfers = new LinkedTransferQueue<>();
         transfers.add("passing");
@@ -294,6 +295,54 @@ final class Structures {
         make("StringBuilder, UTF-16", new StringBuilder("0123456789€"), 11);
     }
 
+    /** Made by structures that go on without them, which {@code keys} holds. */
+    static void views() {
+        List<Object> list = new ArrayList<>(List.of("1", "2", "3", "4", "5"));
+        keys.add(list);
+        make("subList", list.subList(1, 4), 3);
+        make("subList of a subList", list.subList(0, 4).subList(1, 3), 2);
+        List<Object> linked = new LinkedList<>(list);
+        keys.add(linked);
+        make("subList of a LinkedList", linked.subList(2, 5), 3);
+        List<String> fixed = List.of("1", "2", "3", "4");
+        keys.add(fixed);
+        make("subList of List.of", fixed.subList(0, 3), 3);
+        make("subList of Arrays.asList", Arrays.asList("1", "2", "3").subList(0, 2), 2);
+        make("unmodifiable subList", Collections.unmodifiableList(list.subList(3, 5)), 2);
+        List<Object> copied = new CopyOnWriteArrayList<>(list);
+        keys.add(copied);
+        make("subList of a CopyOnWriteArrayList", copied.subList(0, 2), 2);
+        make("nCopies", Collections.nCopies(1000, "the same"), 1000);
+        views("HashMap", new HashMap<>());
+        views("LinkedHashMap", new LinkedHashMap<>());
+        views("Hashtable", new Hashtable<>());
+        views("TreeMap", new TreeMap<>());
+        views("WeakHashMap", new WeakHashMap<>());
+        views("IdentityHashMap", new IdentityHashMap<>());
+        views("ConcurrentHashMap", new ConcurrentHashMap<>());
+        views("ConcurrentSkipListMap", new ConcurrentSkipListMap<>());
+        Map<Color, Object> colors = new EnumMap<>(Map.of(Color.RED, "red", Color.BLUE, "blue"));
+        keys.add(colors);
+        make("keys of an EnumMap", colors.keySet(), 2);
+        make("values of an EnumMap", colors.values(), 2);
+        Map<String, String> of = Map.of("one", "1", "two", "2");
+        keys.add(of);
+        make("keys of Map.of", of.keySet(), 2);
+        make("entries of Map.of", of.entrySet(), 2);
+    }
+
+    static void views(String name, Map<Object, Object> map) {
+        for (int i = 0; i < 9; i++) {
+            Object key = "key " + i;
+            keys.add(key);
+            map.put(key, "value " + i);
+        }
+        keys.add(map);
+        make("keys of a " + name, map.keySet(), 9);
+        make("values of a " + name, map.values(), 9);
+        make("entries of a " + name, map.entrySet(), 9);
+    }
+
     public static void main(String[] arguments) throws Exception {
         lists();
         maps();
@@ -301,6 +350,7 @@ final class Structures {
         queues();
         immutables();
         wrappers();
+        views();
         Console.readyUntilClosed();
     }
 }
