@@ -1,10 +1,9 @@
 //! The heap dump a command works on: the options all of these commands share, how their numbers
 //! are read, and the session they open.
 
-use std::cell::OnceCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anthill_classify::{Pattern, Tree};
 use anthill_graph::Convention;
@@ -58,7 +57,7 @@ pub struct SourceArguments {
     pub structures: Vec<PathBuf>,
     /// What these files say; they are read once, since one may be a pipe.
     #[arg(skip)]
-    definitions: OnceCell<Definitions>,
+    definitions: OnceLock<Definitions>,
     /// Print JSON; docs/output.md describes it
     #[arg(long, help_heading = HEADING)]
     pub json: bool,

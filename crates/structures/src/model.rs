@@ -1,13 +1,13 @@
 //! Definitions linked to the classes of a heap: what each reference of a part means, decided once for
 //! each pair of classes.
 
-use anthill_classify::Pattern;
-use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, HeapState, ObjectId, Value};
-use anthill_hprof::{Cursor, FieldPlace, Records};
+use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, HeapState, ObjectId};
+use anthill_hprof::{FieldPlace, Records};
 use rustc_hash::FxHashMap;
 
 use crate::definitions::Definitions;
 use crate::language::{Capacity, Item, Kind, Measure, Role, Target};
+use crate::names::Names;
 use crate::room::Room;
 use crate::telling::Counts;
 
@@ -54,7 +54,7 @@ pub(crate) struct Plan {
     /// Reference fields in the order of references, if it matters which is which.
     pub fields: Vec<FieldRule>,
     pub counts: Counts,
-    size: Option<SizePlace>,
+    pub size: Option<SizePlace>,
     pub capacity: Option<CapacityPlace>,
 }
 
@@ -104,16 +104,16 @@ const REFERENT: &str = "referent";
 
 /// Where a head says how many elements it has.
 #[derive(Clone, Copy)]
-struct SizePlace {
-    place: FieldPlace,
-    bits: bool,
+pub(crate) struct SizePlace {
+    pub place: FieldPlace,
+    pub bits: bool,
 }
 
 /// Where a head says for how many elements there is room.
 #[derive(Clone, Copy)]
 pub(crate) struct CapacityPlace {
-    place: FieldPlace,
-    measure: Measure,
+    pub place: FieldPlace,
+    pub measure: Measure,
     pub room: Room,
     /// Whether the field leads to an array that belongs to the structure.
     pub is_storage: bool,
@@ -484,84 +484,6 @@ impl<'a> Model<'a> {
         Some(&self.plans[plan as usize])
     }
 
-    /// How many elements a head says it has, if it has a field for that and the source its value.
-    pub fn stated(&self, cursor: &mut Cursor, head: ObjectId) -> Option<u64> {
-        let size = self.plan_at(head)?.size?;
-        match cursor.field(self.state, head, size.place)? {
-            Value::Object(address) if size.bits => {
-                let array = self.state.addresses.find(address)?;
-                let bytes = cursor.raw(self.state, array)?.iter();
-                Some(bytes.map(|byte| u64::from(byte.count_ones())).sum())
-            }
-            Value::Int(value) if size.bits => Some(value.count_ones().into()),
-            Value::Long(value) if size.bits => Some(value.count_ones().into()),
-            Value::Int(value) => u64::try_from(value).ok(),
-            Value::Long(value) => u64::try_from(value).ok(),
-            _ => None,
-        }
-    }
-
-    /// For how many elements a head says that it has room. The greatest number means that there is no limit.
-    pub(crate) fn stated_capacity(&self, cursor: &mut Cursor, head: ObjectId) -> Option<u64> {
-        let of = self.plan_at(head)?.capacity?;
-        let bits = of.measure == Measure::Bits;
-        match cursor.field(self.state, head, of.place)? {
-            Value::Object(address) => {
-                let array = self.state.addresses.find(address)?;
-                let slots = u64::from(self.state.array_length(array)?);
-                let ClassKind::Array(element) = self.state.class(array).kind else {
-                    return None;
-                };
-                Some(match of.measure {
-                    Measure::Slots => slots,
-                    Measure::Pairs => slots / 2,
-                    Measure::Bits => slots.saturating_mul(8 * u64::from(element.size(0))),
-                })
-            }
-            Value::Int(_) if bits => Some(32),
-            Value::Long(_) if bits => Some(64),
-            Value::Int(value) if value < i32::MAX => u64::try_from(value).ok(),
-            Value::Long(value) if value < i64::MAX => u64::try_from(value).ok(),
-            _ => None,
-        }
-    }
-
-    /// The array that has a structure's elements in it, of those that say which it is.
-    pub fn storage(&self, cursor: &mut Cursor, head: ObjectId) -> Option<ObjectId> {
-        let of = self.plan_at(head)?.capacity.filter(|of| of.is_storage)?;
-        match cursor.field(self.state, head, of.place)? {
-            Value::Object(address) => {
-                let array = self.state.addresses.find(address);
-                array.filter(|&array| self.state.array_length(array).is_some())
-            }
-            _ => None,
-        }
-    }
-
-    /// How structures of a class use an array of their own; nothing if that is not said, or if they have
-    /// none.
-    pub fn room(&self, class: ClassId) -> Option<Room> {
-        let plan = &self.plans[self.plan_of[class as usize]? as usize];
-        let of = plan.capacity.filter(|of| of.is_storage)?;
-        Some(of.room)
-    }
-
-    /// Whether structures of a class have a node for each element, and say how many.
-    pub fn is_linked(&self, class: ClassId) -> bool {
-        self.plan_of[class as usize].is_some_and(|plan| {
-            let plan = &self.plans[plan as usize];
-            let effects = self.tables[plan.effects].effects.iter();
-            let mut followed = effects
-                .zip(self.state.classes())
-                .filter(|(effect, _)| matches!(effect, Effect::Follow(_)))
-                .map(|(_, class)| class.kind);
-            plan.kind == Kind::Head
-                && plan.counts == Counts::References
-                && plan.size.is_some()
-                && !followed.any(|kind| matches!(kind, ClassKind::Array(_)))
-        })
-    }
-
     /// Whether an object is an inner part of which each is one element.
     pub fn is_entry(&self, object: ObjectId) -> bool {
         let plan = self.plan_of[self.state.class_id(object) as usize];
@@ -593,127 +515,4 @@ pub(crate) fn is_primitive_array(name: &str) -> bool {
         let mut primitives = FieldType::ALL.iter().skip(1);
         primitives.any(|ty| ty.java_name() == element)
     })
-}
-
-/// The classes of a heap by name.
-pub(crate) struct Names<'a> {
-    state: &'a HeapState,
-    by_name: FxHashMap<&'a str, Vec<ClassId>>,
-}
-
-impl<'a> Names<'a> {
-    fn new(state: &'a HeapState) -> Self {
-        let mut by_name: FxHashMap<&str, Vec<ClassId>> = FxHashMap::default();
-        for (class, number) in state.classes().iter().zip(0..) {
-            by_name.entry(&class.name).or_default().push(number);
-        }
-        Names { state, by_name }
-    }
-
-    pub fn of(&self, name: &str) -> &[ClassId] {
-        self.by_name.get(name).map_or(&[], Vec::as_slice)
-    }
-
-    /// By class: the definition of the class itself or of the nearest superclass that has one.
-    fn definitions(&self, definitions: &Definitions) -> Vec<Option<usize>> {
-        let mut wild: Vec<(usize, Pattern)> = definitions
-            .all()
-            .iter()
-            .enumerate()
-            .filter(|(_, placed)| placed.definition.name.contains(['*', '?']))
-            .map(|(number, placed)| (number, Pattern::new(&placed.definition.name)))
-            .collect();
-        // The longest says most.
-        wild.sort_by_key(|(number, _)| {
-            std::cmp::Reverse(definitions.all()[*number].definition.name.len())
-        });
-        let own = |class: &anthill_heap::Class| {
-            let exact = definitions.find(&class.name);
-            exact.or_else(|| {
-                let fitting = wild
-                    .iter()
-                    .find(|(_, pattern)| pattern.matches(&class.name));
-                fitting.map(|(number, _)| *number)
-            })
-        };
-        let own: Vec<Option<usize>> = self.state.classes().iter().map(own).collect();
-        let classes = 0..own.len() as ClassId;
-        classes
-            .map(|class| {
-                let mut above = self.state.superclasses(class);
-                above.find_map(|class| own[class as usize])
-            })
-            .collect()
-    }
-
-    fn arrays(&self) -> BitSet {
-        let mut arrays = BitSet::new(self.state.classes().len());
-        for (class, number) in self.state.classes().iter().zip(0..) {
-            if matches!(class.kind, ClassKind::Array(_)) {
-                arrays.insert(number);
-            }
-        }
-        arrays
-    }
-
-    fn meant(&self, target: &Target) -> BitSet {
-        match target.only {
-            true => self.named(&target.name),
-            false => self.matching(&target.name),
-        }
-    }
-
-    /// The classes of that name.
-    fn named(&self, name: &str) -> BitSet {
-        let classes = self.state.classes();
-        let mut named = BitSet::new(classes.len());
-        if name.contains(['*', '?']) {
-            let pattern = Pattern::new(name);
-            for (class, number) in classes.iter().zip(0..) {
-                if pattern.matches(&class.name) {
-                    named.insert(number);
-                }
-            }
-        } else {
-            self.of(name).iter().for_each(|&class| named.insert(class));
-        }
-        named
-    }
-
-    /// The classes that a pointed type stands for: those of that name, their subclasses, and arrays of
-    /// such.
-    pub fn matching(&self, name: &str) -> BitSet {
-        let classes = self.state.classes();
-        let own = self.named(name);
-        let mut all = BitSet::new(classes.len());
-        for class in 0..classes.len() as ClassId {
-            if self
-                .state
-                .superclasses(class)
-                .any(|above| own.contains(above))
-            {
-                all.insert(class);
-            }
-        }
-        if let Some(element) = name.strip_suffix("[]") {
-            self.add_arrays(element, &mut all);
-        }
-        all
-    }
-
-    /// Adds the arrays whose elements a type stands for: in Java they are subtypes too.
-    fn add_arrays(&self, element: &str, all: &mut BitSet) {
-        let elements = self.matching(element);
-        for (class, number) in self.state.classes().iter().zip(0..) {
-            let ClassKind::Array(FieldType::Object) = class.kind else {
-                continue;
-            };
-            let of = class.name.strip_suffix("[]").unwrap_or_default();
-            let fits = element == "java.lang.Object"
-                || self.of(of).iter().any(|&class| elements.contains(class));
-            if fits {
-                all.insert(number);
-            }
-        }
-    }
 }

@@ -1,19 +1,22 @@
 //! `anthill growth`: which data structures grow from state to state.
 
+mod rows;
+
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anthill_session::{JointGrowth, Newcomers, Window, is_identity};
+use anthill_session::{Window, is_identity};
 use anthill_structures::{Grown, Inventory, grown, growth_portion};
 use anthill_trace::{Point, is_trace};
 use clap::Args;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::output::units::{bytes, count, counted};
+use crate::output::units::{bytes, counted};
 use crate::output::{Out, csv, json};
 use crate::source::{Source, SourceArguments, limit, percent, point};
+use rows::{COLUMNS, Changes, Joint, Newcomer, Outer, Site, Structure};
 
 /// Find data structures that grow: from dump to dump, or over a recording
 ///
@@ -72,8 +75,6 @@ fn fail_on(text: &str) -> Result<f64, String> {
 
 /// Of so many structures the deep sizes are told: each takes a walk through all that it reaches.
 const MOST_DEEP: usize = 100;
-/// Classes of newcomers that are shown.
-const MOST_CLASSES: usize = 3;
 /// The part of a structure's growth, in percent, that makes one inside of it the one to name.
 const MOST_OF_GROWTH: f64 = 80.0;
 /// The part of the heap's growth, in percent, that is worth a word if no structure explains it.
@@ -236,120 +237,6 @@ struct State {
     reachable: u64,
 }
 
-#[derive(Serialize)]
-struct Joint {
-    owners: Vec<String>,
-    retained_before: u64,
-    retained: u64,
-    growth: i64,
-    /// Of what they retained before, in percent; null if that was nothing.
-    relative: Option<f64>,
-    hgp: f64,
-}
-
-/// What there is at the beginning and at the end.
-#[derive(Clone, Copy, Serialize)]
-struct Change {
-    /// Null if it was not there, or if it is not known.
-    before: Option<u64>,
-    after: Option<u64>,
-    /// One less the other; what was not there counts as nothing.
-    absolute: Option<i64>,
-    /// Of what there was before, in percent; null if that was nothing.
-    relative: Option<f64>,
-}
-
-impl Change {
-    fn new(born: bool, before: Option<u64>, after: Option<u64>) -> Self {
-        let earlier = if born { Some(0) } else { before };
-        let absolute = earlier
-            .zip(after)
-            .map(|(before, after)| after as i64 - before as i64);
-        let relative = absolute.zip(before).and_then(|(by, of)| relative(by, of));
-        Change {
-            before,
-            after,
-            absolute,
-            relative,
-        }
-    }
-}
-
-/// A change in percent of what there was.
-fn relative(change: i64, before: u64) -> Option<f64> {
-    (before > 0).then(|| change as f64 * 100.0 / before as f64)
-}
-
-#[derive(Serialize)]
-struct Changes {
-    retained: Change,
-    /// Null if more than 100 structures are shown.
-    deep: Option<Change>,
-    elements: Change,
-}
-
-#[derive(Serialize)]
-struct Structure {
-    name: String,
-    /// Whether it was recognised only by how it is held.
-    approximate: bool,
-    /// Whether it was not there at the beginning.
-    born: bool,
-    /// Whether it took the place of the one whose figures are those of the beginning.
-    replaces: bool,
-    /// The outermost structure around it that grew.
-    inside_of: Option<Outer>,
-    growth: u64,
-    /// In percent.
-    hgp: Option<f64>,
-    /// From the first state to the last.
-    change: Changes,
-    new_elements: Option<i64>,
-    /// How many of its elements were not among them before, in percent.
-    new_share: Option<f64>,
-    /// By state; null where it is not there.
-    retained: Vec<Option<u64>>,
-    elements: Vec<Option<u64>>,
-    never_shrinks: bool,
-    newcomers: Vec<Newcomer>,
-    /// Where newcomers were allocated, as far as that is known.
-    allocation_sites: Vec<Site>,
-}
-
-#[derive(Serialize)]
-struct Outer {
-    name: String,
-    growth: u64,
-    /// In percent.
-    hgp: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct Site {
-    site: String,
-    objects: u64,
-}
-
-#[derive(Serialize)]
-struct Newcomer {
-    class: String,
-    objects: i64,
-    bytes: i64,
-    /// Whether they are objects that were not there before; otherwise a difference of numbers.
-    by_identity: bool,
-}
-
-impl From<Newcomers> for Newcomer {
-    fn from(of: Newcomers) -> Self {
-        Newcomer {
-            class: of.class,
-            objects: of.objects,
-            bytes: of.bytes,
-            by_identity: of.by_identity,
-        }
-    }
-}
-
 impl Growth {
     fn new(arguments: &Arguments, states: &States) -> Result<Self, Failure> {
         let (first, last) = (&states.first.session, &states.last.session);
@@ -503,23 +390,7 @@ impl Growth {
 
 impl Growth {
     fn csv(&self, out: &mut Out) -> Result<(), Failure> {
-        let columns = [
-            "hgp",
-            "growth",
-            "relative",
-            "retained_before",
-            "retained",
-            "deep_before",
-            "deep",
-            "elements_before",
-            "elements",
-            "new_share",
-            "born",
-            "approximate",
-            "structures",
-            "name",
-        ];
-        csv::line(out, &columns)?;
+        csv::line(out, &COLUMNS)?;
         for joint in &self.joint {
             csv::line(out, &joint.cells().each_ref().map(String::as_str))?;
         }
@@ -527,28 +398,6 @@ impl Growth {
             csv::line(out, &one.cells().each_ref().map(String::as_str))?;
         }
         Ok(())
-    }
-}
-
-/// A cell that may have nothing in it.
-fn cell(value: Option<impl ToString>) -> String {
-    value.map_or(String::new(), |value| value.to_string())
-}
-
-/// A number in percent, as a cell.
-fn percent_cell(percent: Option<f64>) -> String {
-    cell(percent.map(|percent| format!("{percent:.2}")))
-}
-
-impl Changes {
-    fn new(grown: &Grown, window: &Window, with_deep: bool) -> Result<Self, Failure> {
-        let (born, first, last) = (grown.is_born(), grown.first(), grown.last());
-        let deep = with_deep.then(|| window.deep(grown)).transpose()?;
-        Ok(Changes {
-            retained: Change::new(born, first.map(|one| one.retained), Some(last.retained)),
-            deep: deep.map(|(before, after)| Change::new(born, before, Some(after))),
-            elements: Change::new(born, first.and_then(|one| one.elements), last.elements),
-        })
     }
 }
 
@@ -605,187 +454,4 @@ fn telling(session: &anthill_session::Session, found: Vec<Grown>) -> Result<Vec<
         (b.change(), &a.key).cmp(&(a.change(), &b.key))
     });
     Ok(telling)
-}
-
-impl Joint {
-    fn new(
-        joint: JointGrowth,
-        session: &anthill_session::Session,
-        inventory: &Inventory,
-    ) -> Result<Self, Failure> {
-        let heads = joint
-            .owners
-            .iter()
-            .filter_map(|key| inventory.structures.get(key));
-        let heads: Vec<u32> = heads
-            .map(|one| session.head(one.number))
-            .collect::<Result<_, _>>()?;
-        Ok(Joint {
-            owners: session.structure_names(&heads)?,
-            retained_before: joint.retained.0,
-            retained: joint.retained.1,
-            growth: joint.retained.1 as i64 - joint.retained.0 as i64,
-            relative: relative(
-                joint.retained.1 as i64 - joint.retained.0 as i64,
-                joint.retained.0,
-            ),
-            hgp: joint.portion,
-        })
-    }
-
-    /// As a line of CSV.
-    fn cells(&self) -> [String; 14] {
-        let none = String::new;
-        [
-            percent_cell(Some(self.hgp)),
-            self.growth.to_string(),
-            percent_cell(self.relative),
-            self.retained_before.to_string(),
-            self.retained.to_string(),
-            none(),
-            none(),
-            none(),
-            none(),
-            none(),
-            none(),
-            none(),
-            self.owners.len().to_string(),
-            self.owners.join(" + "),
-        ]
-    }
-
-    fn text(&self, out: &mut Out) -> Result<(), Failure> {
-        out.blank()?;
-        out.heading(&format!(
-            "HGP {:.1}%: {} together retain {} more{} ({} → {})",
-            self.hgp,
-            counted(self.owners.len() as u64, "structure", "structures"),
-            bytes(self.growth.unsigned_abs()),
-            in_percent(self.relative),
-            bytes(self.retained_before),
-            bytes(self.retained),
-        ))?;
-        for owner in &self.owners {
-            out.line(format!("  {owner}"))?;
-        }
-        Ok(())
-    }
-}
-
-/// A relative change as text after an absolute one.
-fn in_percent(relative: Option<f64>) -> String {
-    relative.map_or(String::new(), |percent| format!(", {percent:+.0}%"))
-}
-
-impl Structure {
-    /// As a line of CSV.
-    fn cells(&self) -> [String; 14] {
-        let Changes {
-            retained,
-            deep,
-            elements,
-        } = &self.change;
-        [
-            percent_cell(self.hgp),
-            self.growth.to_string(),
-            percent_cell(retained.relative),
-            cell(retained.before),
-            cell(retained.after),
-            cell(deep.and_then(|deep| deep.before)),
-            cell(deep.and_then(|deep| deep.after)),
-            cell(elements.before),
-            cell(elements.after),
-            percent_cell(self.new_share),
-            self.born.to_string(),
-            self.approximate.to_string(),
-            "1".to_owned(),
-            self.name.clone(),
-        ]
-    }
-
-    fn text(&self, out: &mut Out) -> Result<(), Failure> {
-        out.blank()?;
-        let portion = self
-            .hgp
-            .map_or(String::new(), |hgp| format!("HGP {hgp:.1}%: "));
-        let curve: Vec<String> = self
-            .retained
-            .iter()
-            .map(|retained| retained.map_or("–".to_owned(), bytes))
-            .collect();
-        out.heading(&format!(
-            "{portion}{} more{} ({})",
-            bytes(self.growth),
-            in_percent(self.change.retained.relative),
-            curve.join(" → ")
-        ))?;
-        let since = match (self.born, self.replaces) {
-            (true, _) => ", not there at the beginning",
-            (_, true) => ", in place of an earlier one",
-            _ => "",
-        };
-        out.line(format!("  {}{since}", self.name))?;
-        if let Some(outer) = &self.inside_of {
-            out.line(format!(
-                "  in {}, which retains {} more",
-                outer.name,
-                bytes(outer.growth)
-            ))?;
-        }
-        let elements: Vec<String> = self
-            .elements
-            .iter()
-            .map(|elements| elements.map_or("–".to_owned(), count))
-            .collect();
-        if self.new_elements.is_some() {
-            let share = match self.new_share {
-                Some(share) if share > 0.0 => format!(", {share:.0}% of them new"),
-                _ => String::new(),
-            };
-            out.line(format!("  elements: {}{share}", elements.join(" → ")))?;
-        }
-        if let Some(deep) = self.change.deep {
-            let size = |size: Option<u64>| size.map_or("–".to_owned(), bytes);
-            let (before, after) = (size(deep.before), size(deep.after));
-            let change = in_percent(deep.relative);
-            out.line(format!("  all it reaches: {before} → {after}{change}"))?;
-        }
-        self.newcomers_text(out)?;
-        let sites = self.allocation_sites.iter().take(MOST_CLASSES);
-        let sites: Vec<String> = sites
-            .map(|of| format!("{} ({})", of.site, counted(of.objects, "sample", "samples")))
-            .collect();
-        if !sites.is_empty() {
-            out.line(format!("  allocated at {}", sites.join(", ")))?;
-        }
-        Ok(())
-    }
-
-    /// Objects that were told apart from those there before, then differences of what there is.
-    fn newcomers_text(&self, out: &mut Out) -> Result<(), Failure> {
-        for (by_identity, words) in [
-            (true, "newcomers, by identity"),
-            (false, "newcomers, by number"),
-        ] {
-            let of_kind = self.newcomers.iter();
-            let of_kind = of_kind.filter(|of| of.by_identity == by_identity && of.bytes > 0);
-            let shown: Vec<String> = of_kind
-                .take(MOST_CLASSES)
-                .map(|of| {
-                    let objects = count(of.objects.unsigned_abs());
-                    let sign = match (by_identity, of.objects < 0) {
-                        (true, _) => "",
-                        (_, true) => "−",
-                        _ => "+",
-                    };
-                    let size = bytes(of.bytes.unsigned_abs());
-                    format!("{sign}{objects} {} ({size})", of.class)
-                })
-                .collect();
-            if !shown.is_empty() {
-                out.line(format!("  {words}: {}", shown.join(", ")))?;
-            }
-        }
-        Ok(())
-    }
 }

@@ -155,19 +155,7 @@ fn structures_are_compared_by_how_they_are_held() {
     assert!(text.contains(LEAK), "{text}");
 }
 
-#[test]
-fn two_caches_of_the_same_products_come_first_as_a_pair() {
-    let Some(jdk) = Jdk::all().first() else {
-        return;
-    };
-    let dump = |products: &str| {
-        let dump = program::scratch(&format!("growth-caches-{products}.hprof"));
-        let sample = Sample::start(jdk, "MultiCache", &[products], &["-Xmx128m"]);
-        sample.dump(&dump, DumpOptions::default());
-        dump.to_str().unwrap().to_owned()
-    };
-    let (few, many) = (dump("1000"), dump("8000"));
-    let growth = json(&["growth", &few, &many]);
+fn assert_pair(growth: &Value) {
     let joint = &growth["joint"][0];
     let owners = joint["owners"].as_array().unwrap();
     let mut owners: Vec<&str> = owners.iter().map(|owner| owner.as_str().unwrap()).collect();
@@ -183,6 +171,38 @@ fn two_caches_of_the_same_products_come_first_as_a_pair() {
     let alone = growth["structures"].as_array().unwrap().iter();
     let alone = alone.map(|one| one["hgp"].as_f64().unwrap()).sum::<f64>();
     assert!(together > 90.0 && alone < together / 2.0, "{growth:#}");
+}
+
+#[test]
+fn two_caches_of_a_recorded_program_come_first_as_a_pair() {
+    let Some(jdk) = Jdk::installed() else {
+        return skipped("a pair in a recording", "no JDK was found");
+    };
+    let trace = program::scratch("growth-caches.trace");
+    let mut recorded = Recorded::start(jdk, &trace, &ON_DEMAND, "MultiCache", &["4000"], &[]);
+    recorded.snapshot("few");
+    recorded.sample.send("more");
+    recorded.snapshot("many");
+    let trace = recorded.trace.clone();
+    recorded.end();
+    let growth = json(&["growth", &trace, "--no-index"]);
+    assert_pair(&growth);
+    assert_eq!(growth["approximate"], false);
+}
+
+#[test]
+fn two_caches_of_the_same_products_come_first_as_a_pair() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let dump = |products: &str| {
+        let dump = program::scratch(&format!("growth-caches-{products}.hprof"));
+        let sample = Sample::start(jdk, "MultiCache", &[products], &["-Xmx128m"]);
+        sample.dump(&dump, DumpOptions::default());
+        dump.to_str().unwrap().to_owned()
+    };
+    let (few, many) = (dump("1000"), dump("8000"));
+    assert_pair(&json(&["growth", &few, &many]));
     let text = print(&["growth", &few, &many]);
     let first = text.lines().find(|line| line.starts_with("HGP")).unwrap();
     assert!(first.contains("2 structures together"), "{text}");

@@ -240,12 +240,16 @@ fn a_program_goes_on_when_its_recorder_is_killed() {
         assert!(Instant::now() < deadline, "it is not being recorded");
         thread::sleep(Duration::from_millis(100));
     }
-    thread::sleep(Duration::from_millis(500));
+    let summary = ["summary", trace.to_str().unwrap()];
+    while run(&summary).code != 0 {
+        assert!(Instant::now() < deadline, "no state is recorded");
+        thread::sleep(Duration::from_millis(100));
+    }
     recorder.kill().unwrap();
     recorder.wait().unwrap();
     sample.send("again");
     assert_eq!(sample.count("items replaced"), 100);
-    assert!(run(&["summary", trace.to_str().unwrap()]).code == 0);
+    assert_eq!(run(&summary).code, 0);
     let attached = run(&[
         &["attach", &pid, "--replace", "-o", trace.to_str().unwrap()],
         &ON_DEMAND[..],

@@ -154,8 +154,8 @@ fn mistakes_in_definitions_are_shown_with_a_caret() {
 }
 
 /// What is said on standard error about definitions, with what is found.
-fn with_definitions(dump: &str, text: &str, of_type: &str) -> (Value, String) {
-    let file = program::scratch("checked.structures");
+fn with_definitions(dump: &str, name: &str, text: &str, of_type: &str) -> (Value, String) {
+    let file = program::scratch(name);
     fs::write(&file, text).unwrap();
     let file = file.to_str().unwrap();
     let ran = run(&[
@@ -176,10 +176,10 @@ fn definitions_that_do_not_fit_the_heap_are_warned_of() {
     let Some(fixture) = fixture() else { return };
     // The field is `structure`; on one line, too, the line is told.
     let text = "DS anthill.samples.Structures$Made { structrue -> *; name -> (*); size = nam; }";
-    let (_, warning) = with_definitions(&fixture.dump, text, "*$Made");
+    let (_, warning) = with_definitions(&fixture.dump, "unfit.structures", text, "*$Made");
     for expected in [
         "line 1, column 38: `anthill.samples.Structures$Made` has no field `structrue`; did you mean `structure`?",
-        "line 1, column 77: `anthill.samples.Structures$Made` has no field `nam`; did you mean `name`?",
+        "line 1, column 74: `anthill.samples.Structures$Made` has no field `nam`; did you mean `name`?",
     ] {
         assert!(warning.contains(expected), "{expected} in\n{warning}");
     }
@@ -188,7 +188,7 @@ fn definitions_that_do_not_fit_the_heap_are_warned_of() {
     // All internals: how many elements there are is not known.
     let text = "DS anthill.samples.Structures$Made { structure -> java.util.LinkedList$Node; }\n\
                 java.util.LinkedList$Node { java.util.LinkedList$Node; }\n";
-    let (found, warning) = with_definitions(&fixture.dump, text, "*$Made");
+    let (found, warning) = with_definitions(&fixture.dump, "unfit.structures", text, "*$Made");
     assert!(
         warning.contains("line 1, column 4") && warning.contains("leads to internals only"),
         "{warning}"
@@ -205,7 +205,8 @@ fn definitions_that_do_not_fit_the_heap_are_warned_of() {
 fn arrays_of_objects_need_no_package() {
     let Some(fixture) = fixture() else { return };
     let text = "namespace java.util; DS Vector { Object[]; }";
-    let (found, warning) = with_definitions(&fixture.dump, text, "java.util.Vector");
+    let (found, warning) =
+        with_definitions(&fixture.dump, "vector.structures", text, "java.util.Vector");
     assert_eq!(warning, "");
     let elements = |found: &Value| -> Vec<Value> {
         rows(found)

@@ -23,6 +23,9 @@ import java.util.PriorityQueue;
 import java.util.Properties;
 import java.util.Set;
 import java.util.Stack;
+import java.util.StringJoiner;
+import java.util.Timer;
+import java.util.TimerTask;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.Vector;
@@ -256,6 +259,16 @@ final class Structures {
         }
         keys.add(scheduled);
         make("ScheduledThreadPoolExecutor", scheduled.getQueue(), 5);
+        Timer timer = new Timer(true);
+        for (int i = 0; i < 4; i++) {
+            timer.schedule(
+                    new TimerTask() {
+                        @Override
+                        public void run() {}
+                    },
+                    TimeUnit.HOURS.toMillis(1));
+        }
+        make("Timer", timer, 4);
     }
 
     static void immutables() {
@@ -291,6 +304,9 @@ final class Structures {
         make("checkedMap", Collections.checkedMap(map, String.class, String.class), 2);
         List<String> wrapped = Collections.unmodifiableList(Collections.synchronizedList(list));
         make("wrapped twice", wrapped, 3);
+        StringJoiner joined = new StringJoiner(", ", "[", "]");
+        list.forEach(joined::add);
+        make("StringJoiner", joined, 3);
         make("StringBuilder", new StringBuilder("0123456789"), 10);
         make("StringBuilder, UTF-16", new StringBuilder("0123456789€"), 11);
     }
