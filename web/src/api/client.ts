@@ -119,7 +119,9 @@ export async function ask<T>(url: string, asking: Asking = {}): Promise<T> {
 function errorOf(status: number, text: string): ApiError {
   try {
     const { error } = JSON.parse(text);
-    return new ApiError(String(error.message), status, error.advice ?? undefined, error.line, error.column);
+    const message = String(error.message);
+    const { line, column } = placeIn(message);
+    return new ApiError(message, status, error.advice ?? undefined, line, column);
   } catch {
     if (status === 401 || status === 403) {
       return new ApiError(
@@ -130,6 +132,12 @@ function errorOf(status: number, text: string): ApiError {
     }
     return new ApiError(`The server answered with status ${status}.`, status);
   }
+}
+
+/** Where a mistake is: messages about what a person wrote begin like `--by, line 2, column 7:`. */
+export function placeIn(message: string): { line?: number; column?: number } {
+  const place = /^--[a-z-]+, (?:line (\d+), )?column (\d+):/.exec(message);
+  return place ? { line: Number(place[1] ?? 1), column: Number(place[2]) } : {};
 }
 
 export async function cancelJob(job: string): Promise<void> {

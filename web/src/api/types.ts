@@ -109,7 +109,7 @@ export interface Suspect {
   kept: { class: string; objects: number; covered: number } | null;
   contents: { class: string; objects: number; shallow: number; through: string | null }[];
   patterns: Pattern[];
-  advice: { verify: string; fix: string };
+  advice: { verify: string; fix: string | null };
   fingerprint: string;
   known: boolean;
 }
@@ -156,7 +156,7 @@ export interface Report extends Envelope {
   waste: Waste;
   timeline: {
     duration_ns: number;
-    states: { point: string; time_ns: number; bytes: number; objects: number }[];
+    states: { point: string; time_ns: number; alive: number; objects: number }[];
     chosen: number;
     leak_window: LeakWindow | null;
     growth: { sentence: string; verify: string } | null;
@@ -192,6 +192,8 @@ export interface ClassNode {
   retained?: number;
   retained_objects?: number;
   children?: ClassNode[];
+  /** What its allocation samples stand for, in trees by where objects come from. */
+  estimated?: number;
   /** Children that were left out. */
   omitted?: number;
 }

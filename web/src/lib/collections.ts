@@ -90,19 +90,23 @@ const deque: Reader = async (head, fetch) => {
 const hashTable: Reader = async (head, fetch, most) => {
   const size = number(head, "size", "count", "baseCount");
   const table = await follow(head, fetch, 4096, "table");
-  const entries: Entry[] = [];
-  for (const slot of table?.elements?.first ?? []) {
-    let next = target(slot);
-    while (next && entries.length < most) {
-      const node: HeapObject = await fetch(next, 1);
-      if (!field(node, "key")) break;
-      entries.push({ key: field(node, "key") ?? NULL, value: field(node, "val", "value") ?? NULL });
-      next = target(field(node, "next"));
-    }
-    if (entries.length >= most) break;
-  }
+  const used = (table?.elements?.first ?? []).flatMap((slot) => target(slot) ?? []);
+  // One entry of a slot after the other, all slots at once.
+  const chains = await Promise.all(used.slice(0, most).map((first) => chain(first, fetch, most)));
+  const entries = chains.flat().slice(0, most);
   return { kind: "map", size, entries, more: size === null || size > entries.length };
 };
+
+async function chain(first: string, fetch: Fetch, most: number): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (let next: string | null = first; next && entries.length < most;) {
+    const node: HeapObject = await fetch(next, 1);
+    if (!field(node, "key")) break;
+    entries.push({ key: field(node, "key") ?? NULL, value: field(node, "val", "value") ?? NULL });
+    next = target(field(node, "next"));
+  }
+  return entries;
+}
 
 /** A chain of entries in the order they came: LinkedHashMap. */
 const linkedMap: Reader = async (head, fetch, most) => {

@@ -48,7 +48,7 @@ export function duration(ns: number): string {
 }
 
 export function moment(ms: number): string {
-  return new Date(ms).toISOString().replace("T", " ").slice(0, 19) + " UTC";
+  return new Date(ms).toISOString().replace("T", " ").slice(0, 16) + " UTC";
 }
 
 /** `1 object`, `2 objects`. */

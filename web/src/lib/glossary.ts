@@ -15,6 +15,8 @@ export const GLOSSARY = {
   front:
     "Owner front: a smallest set of objects that keep the group alive together. Without all of them, it would be freed; without some of them, it would not.",
   covered: "How much of the group's bytes would be freed with these owners.",
+  estimated:
+    "What the allocation samples in the row stand for. Where only samples are known, this says more than the sizes of the sampled objects.",
   savable: "Bytes that could be saved without losing anything the program needs.",
   path: "The shortest way from a GC root to the objects. They stay alive as long as one such way exists.",
   suspect:

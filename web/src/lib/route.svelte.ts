@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /** Choices that hold for all views of a source. */
-const STICKY = ["at"];
+const STICKY = ["at", "dumps"];
 
 export function parse(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);

@@ -17,14 +17,21 @@ export function about(command: string, params: Params = {}): string | null {
   return sourceUrl(source.id, command, { at, ...params });
 }
 
-/** The dumps that are open, in the order they were named: a series, if there are several. */
-export function series(): Source[] {
+/** The dumps that are open, in the order they were named. */
+export function dumps(): Source[] {
   return sources.list.filter((source) => source.kind === "dump");
+}
+
+/** Those that are looked at as a series: the chosen ones, or all. */
+export function series(): Source[] {
+  const chosen = route.params.dumps?.split(",") ?? [];
+  const found = dumps().filter((dump) => chosen.includes(String(dump.id)));
+  return found.length > 1 ? found : dumps();
 }
 
 /** Whether there is anything to see over time. */
 export function hasTime(): boolean {
-  return current()?.kind === "recording" || series().length > 1;
+  return current()?.kind === "recording" || dumps().length > 1;
 }
 
 /** The address of a command about a whole recording, or about all open dumps as a series. */

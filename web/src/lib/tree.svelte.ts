@@ -59,7 +59,10 @@ export class TreeModel<R> {
     try {
       await this.page(null);
     } catch (cause) {
-      if (generation === this.generation) this.failed = cause;
+      if (generation === this.generation) {
+        this.failed = cause;
+        this.refresh();
+      }
     }
     if (generation === this.generation) this.waiting = false;
   }

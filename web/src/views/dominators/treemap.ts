@@ -29,8 +29,9 @@ const short = (label: string) => {
   return visible(cut(lead + simple + rest, 70));
 };
 
-/** Rectangles of an item and those below; what is left out is empty space of the one around it. */
-export function cells(item: DominatorItem): Cell {
+/** Rectangles of an item and those below; what is left out is empty space of the one around it. What retains
+ * less than `least` is one rectangle: nobody could read what is in it. */
+export function cells(item: DominatorItem, least: number): Cell {
   const { color, text } = paint(item.class ?? item.label);
   return {
     name: short(item.label),
@@ -38,7 +39,10 @@ export function cells(item: DominatorItem): Cell {
     address: item.address,
     itemStyle: { color },
     label: { color: text },
-    children: item.children.length ? item.children.map(cells) : undefined,
+    children:
+      item.children.length && item.retained >= least
+        ? item.children.map((child) => cells(child, least))
+        : undefined,
   };
 }
 
@@ -62,7 +66,7 @@ export function treemapOption(tree: DominatorItem, ink: (token: string) => strin
     series: [
       {
         type: "treemap",
-        data: tree.children.map(cells),
+        data: tree.children.map((item) => cells(item, 0.02 * tree.retained)),
         left: 0,
         right: 0,
         top: 0,

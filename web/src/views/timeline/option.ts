@@ -57,7 +57,7 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
     splitNumber: index === 0 ? 5 : 2,
     interval: step,
     max: step === undefined ? undefined : Math.ceil((1.02 * most) / step) * step,
-    axisLabel: { color: ink("muted"), formatter: (n: number) => format(n) },
+    axisLabel: { color: ink("muted"), formatter: (n: number) => format(n).replace(".0 ", " ") },
   });
   const grids = hasEvents
     ? [
@@ -207,7 +207,7 @@ export function byteStep(most: number, lines: number): number {
   const unit = 1024 ** Math.max(0, Math.floor(Math.log(Math.max(1, most / lines)) / Math.log(1024)));
   const rough = most / lines / unit;
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1)));
-  const factor = [1, 2, 5, 10].find((f) => f * power >= rough) ?? 10;
+  const factor = [1, 2, 5, 10].find((f) => f * power >= 0.8 * rough) ?? 10;
   return factor * power * unit;
 }
 

@@ -1,0 +1,122 @@
+// Before all tests: heap dumps and a recording of real JVMs, and `anthill open` on them.
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    address: string;
+    program: string;
+    files: { multicache: string; recording: string; hostile: string; growing: string[] };
+  }
+}
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const PROGRAM = process.env.ANTHILL ?? join(ROOT, "target/debug/anthill");
+const BIN = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, "bin") : "";
+const java = (tool: string) => (BIN ? join(BIN, tool) : tool);
+const UTF8 = { ...process.env, LC_ALL: "C.UTF-8" };
+
+/** Resolves with the first line that says it. */
+function line(child: ChildProcess, says: RegExp): Promise<string> {
+  return new Promise((found, failed) => {
+    createInterface({ input: child.stdout! }).on("line", (text) => says.test(text) && found(text));
+    child.once("exit", (code) => failed(new Error(`ended with ${code} before it said ${says}`)));
+  });
+}
+
+async function start(folder: string, ...program: string[]): Promise<ChildProcess> {
+  const child = spawn(java("java"), ["-Xmx400m", "-cp", folder, ...program], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: UTF8,
+  });
+  await line(child, /^READY/);
+  return child;
+}
+
+function dump(child: ChildProcess, file: string): string {
+  execFileSync(java("jcmd"), [String(child.pid), "GC.heap_dump", "-overwrite", file], { stdio: "ignore" });
+  return file;
+}
+
+function compile(folder: string): void {
+  const samples = join(ROOT, "java/samples/anthill/samples");
+  const sources = readdirSync(samples).map((name) => join(samples, name));
+  const own = join(ROOT, "web/e2e/Hostile.java");
+  execFileSync(java("javac"), ["-encoding", "UTF-8", "--release", "11", "-d", folder, ...sources, own], {
+    env: UTF8,
+  });
+}
+
+/** A program whose map grows, recorded with all objects told apart. */
+async function record(folder: string, file: string): Promise<string> {
+  const options = [
+    "--identity",
+    "all",
+    "--every",
+    "1s",
+    "--overhead",
+    "60%",
+    "--contents",
+    "--replace",
+    "-o",
+    file,
+  ];
+  const program = [java("java"), "-Xmx200m", "-cp", folder, "anthill.samples.Growth", "3000", "500"];
+  const child = spawn(PROGRAM, ["record", ...options, "--", ...program], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  await line(child, /^READY/);
+  for (let step = 0; step < 6; step++) {
+    await new Promise((later) => setTimeout(later, 1200));
+    child.stdin!.write("grow\n");
+  }
+  await new Promise((later) => setTimeout(later, 1500));
+  child.stdin!.end();
+  await new Promise((ended) => child.once("exit", ended));
+  return file;
+}
+
+export default async function setup(project: TestProject): Promise<() => void> {
+  const folder = mkdtempSync(join(tmpdir(), "anthill-e2e-"));
+  compile(folder);
+
+  const cache = await start(folder, "anthill.samples.MultiCache", "20000");
+  const multicache = dump(cache, join(folder, "multicache.hprof"));
+  cache.stdin!.end();
+
+  const evil = await start(folder, "Hostile");
+  const hostile = dump(evil, join(folder, "hostile.hprof"));
+  evil.stdin!.end();
+
+  const growing: string[] = [];
+  const registry = await start(folder, "anthill.samples.GrowingRegistry", "2000", "500");
+  for (let step = 1; step <= 3; step++) {
+    growing.push(dump(registry, join(folder, `grow-${step}.hprof`)));
+    const grown = line(registry, /^READY/);
+    registry.stdin!.write("grow\n");
+    await grown;
+  }
+  registry.stdin!.end();
+
+  const recording = await record(folder, join(folder, "growth.trace"));
+
+  const files = [multicache, recording, hostile, ...growing];
+  const server = spawn(PROGRAM, ["open", "--no-browser", ...files], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, XDG_CACHE_HOME: folder },
+  });
+  const address = await line(server, /^http/);
+  project.provide("address", address);
+  project.provide("program", PROGRAM);
+  project.provide("files", { multicache, recording, hostile, growing });
+  return () => {
+    server.kill();
+    rmSync(folder, { recursive: true, force: true });
+  };
+}

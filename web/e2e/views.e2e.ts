@@ -1,0 +1,216 @@
+// Every view on real heaps: its numbers are the command line's, nothing complains, everybody can use it.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { cli, close, count, open, type Opened, settled, SOURCE, visit } from "./browser";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let opened: Opened;
+beforeAll(async () => {
+  opened = await open();
+});
+afterAll(close);
+
+const { multicache, recording, hostile, growing } = SOURCE;
+const VIEWS: [string, string][] = [
+  ["start", `#/${multicache}/start`],
+  ["start of a recording", `#/${recording}/start`],
+  ["heap state", `#/${multicache}/heap?by=package%2C+type`],
+  ["histogram", `#/${multicache}/histogram`],
+  ["dominators", `#/${multicache}/dominators`],
+  ["structures", `#/${multicache}/structures`],
+  ["owners", `#/${multicache}/group?g=anthill.samples.Product`],
+  ["paths as a graph", `#/${multicache}/group?g=anthill.samples.Product&tab=paths`],
+  ["paths as a tree", `#/${multicache}/group?g=anthill.samples.Product&tab=paths&form=tree`],
+  ["GC closure", `#/${multicache}/group?g=anthill.samples.Product&tab=retained`],
+  ["objects", `#/${multicache}/group?g=anthill.samples.Product&tab=objects`],
+  ["threads", `#/${multicache}/threads`],
+  ["class loaders", `#/${multicache}/loaders`],
+  ["strings", `#/${hostile}/strings?text=script`],
+  ["waste", `#/${multicache}/waste`],
+  ["timeline", `#/${recording}/timeline`],
+  ["timeline of dumps", `#/${growing}/timeline?dumps=3,4,5`],
+  ["growth", `#/${recording}/growth`],
+  ["born, died, survived", `#/${recording}/growth?tab=diff`],
+  ["growth of dumps", `#/${growing}/growth?dumps=3,4,5`],
+  ["differences of dumps", `#/${growing}/growth?tab=diff&dumps=3,4,5`],
+];
+
+async function broken(): Promise<string[]> {
+  // Not as a script element: the content security policy forbids foreign ones, as it should.
+  await opened.page.evaluate(AXE);
+  const results = await opened.page.evaluate(async () => {
+    const axe = (window as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe;
+    return axe.run({ resultTypes: ["violations"] });
+  });
+  return results.violations.flatMap((one) =>
+    one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 200)}`),
+  );
+}
+
+test.each(VIEWS)("%s is shown, usable and quiet", async (_, address) => {
+  opened.complaints.length = 0;
+  await visit(opened.page, address);
+  expect(await opened.page.getByRole("alert").count()).toBe(0);
+  expect(await opened.page.locator("main").innerText()).toMatch(/\d/);
+  expect(opened.complaints).toEqual([]);
+  expect(await broken()).toEqual([]);
+});
+
+test("colours are enough in the dark, too", async () => {
+  const light = opened;
+  opened = await open("dark");
+  for (const [, address] of VIEWS.slice(0, 4)) {
+    await visit(opened.page, address);
+    expect(await broken()).toEqual([]);
+  }
+  opened = light;
+});
+
+/** The texts of the rows of a table. */
+async function rows(name: string): Promise<string[][]> {
+  const found = await opened.page.getByRole("treegrid", { name }).getByRole("row").all();
+  const texts = [];
+  for (const row of found.slice(1)) texts.push(await row.getByRole("gridcell").allInnerTexts());
+  return texts;
+}
+
+interface Node {
+  key: string;
+  objects: number;
+  children?: Node[];
+}
+
+test("a classification has the command line's rows and numbers", async () => {
+  await visit(opened.page, `#/${multicache}/heap?by=type`);
+  const told = cli<{ tree: Node }>("classify", inject("files").multicache, "--limit", "10").tree.children!;
+  const shown = await rows("Classification tree");
+  expect(shown.slice(0, 10).map((row) => row[0]?.split("\n")[0])).toEqual(told.map((node) => node.key));
+  expect(shown.slice(0, 10).map((row) => row[1]?.split("\n")[0]?.trim())).toEqual(
+    told.map((node) => count(node.objects)),
+  );
+});
+
+test("rows unfold to the command line's", async () => {
+  await visit(opened.page, `#/${multicache}/heap?by=package%2C+type`);
+  const table = opened.page.getByRole("treegrid", { name: "Classification tree" });
+  await table.focus();
+  await opened.page.keyboard.press("Home");
+  await opened.page.keyboard.press("ArrowRight");
+  await settled(opened.page);
+  const told = cli<{ tree: Node }>("classify", inject("files").multicache, "--by", "package,type").tree
+    .children![0]!;
+  await opened.page.waitForFunction(
+    (n) => document.querySelectorAll("[aria-level='2']").length >= n,
+    told.children!.length,
+  );
+  const shown = await opened.page.locator("[aria-level='2']").allInnerTexts();
+  expect(shown.map((text) => text.split("\n")[0])).toEqual(told.children!.map((node) => node.key));
+});
+
+test("steps are added, ordered and dropped by keys, and mistakes are shown where they are", async () => {
+  const { page } = opened;
+  const steps = page.getByRole("list", { name: "Steps of the classification" });
+  const step = (name: string) => steps.getByRole("button", { name, exact: true });
+  await visit(page, `#/${multicache}/heap?by=type`);
+  await page.getByRole("button", { name: "+ Add step" }).click();
+  await page.keyboard.type("loader");
+  await page.keyboard.press("Enter");
+  await settled(page);
+  expect(page.url()).toContain("by=type%2C+loader");
+  await step("loader").focus();
+  await page.keyboard.press("Alt+ArrowLeft");
+  expect(page.url()).toContain("by=loader%2C+type");
+  await step("type").focus();
+  await page.keyboard.press("Delete");
+  expect(page.url()).toMatch(/by=loader$/);
+
+  await step("loader").focus();
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Expression, condition or script").fill("lenght > 3");
+  await page.keyboard.press("Enter");
+  const mistake = page.getByRole("alert");
+  await mistake.waitFor();
+  expect(await mistake.innerText()).toContain("did you mean `length`?");
+});
+
+test("the histogram has the JVM's own order and numbers", async () => {
+  await visit(opened.page, `#/${multicache}/histogram?sort=objects`);
+  const told = cli<{ rows: { class: string; objects: number }[] }>(
+    "histogram",
+    inject("files").multicache,
+    "--sort",
+    "objects",
+    "--limit",
+    "5",
+  );
+  const shown = (await rows("Histogram")).slice(0, 5);
+  expect(shown.map((row) => row[1]?.split("\n")[0]?.trim())).toEqual(
+    told.rows.map((row) => count(row.objects)),
+  );
+});
+
+test("the timeline has the recording's states, and one that is chosen is chosen everywhere", async () => {
+  const { page } = opened;
+  await visit(page, `#/${recording}/timeline`);
+  const told = cli<{ states: { point: string; reachable_objects: number }[] }>(
+    "timeline",
+    inject("files").recording,
+  );
+  const states = page.getByRole("region", { name: "States" });
+  expect(await states.getByRole("row").count()).toBe(told.states.length + 1);
+  await states.getByRole("link").first().click();
+  await settled(page);
+  expect(page.url()).toContain("at=%231");
+  expect(await page.getByRole("heading", { name: "Heap state" }).locator("..").innerText()).toContain(
+    `${count(told.states[0]!.reachable_objects)} objects`,
+  );
+});
+
+test("what was born and died is the command line's", async () => {
+  await visit(opened.page, `#/${recording}/growth?tab=diff&from=%231&to=last`);
+  interface Changed extends Node {
+    born: { objects: number };
+    died: { objects: number };
+  }
+  const told = cli<{ tree: { children: Changed[] } }>(
+    "diff",
+    inject("files").recording,
+    "--from",
+    "#1",
+    "--to",
+    "last",
+  );
+  const first = told.tree.children.sort(
+    (a, b) => b.born.objects + b.died.objects - a.born.objects - a.died.objects,
+  )[0]!;
+  const shown = (await rows("Born, died and survived"))[0]!;
+  expect([shown[0], shown[4], shown[5]]).toEqual([
+    first.key,
+    count(first.died.objects),
+    count(first.born.objects),
+  ]);
+});
+
+test("texts of a heap are texts, whatever is in them", async () => {
+  const { page, complaints } = opened;
+  complaints.length = 0;
+  await visit(page, `#/${hostile}/strings?text=hacked`);
+  await page.getByText("<script>window.hacked = 1</script>").first().waitFor();
+  await visit(page, `#/${hostile}/threads`);
+  await page.getByText("<b onmouseover=alert(1)>thread</b>\\u202e").first().waitFor();
+  await visit(page, `#/${hostile}/strings?text=xxxxxxxx`);
+  await page.getByRole("treegrid", { name: "Strings" }).getByRole("link").first().click();
+  await settled(page);
+  const text = await page.locator("main").innerText();
+  expect(text).toContain("1,000,000 characters");
+  expect(text.length).toBeLessThan(20_000);
+  await visit(page, `#/${hostile}/group?g=static%28%22Hostile%22%2C+%22MAP%22%29&tab=objects`);
+  await page.getByRole("treegrid", { name: "Objects of the group" }).getByRole("link").first().click();
+  await page.getByText("5 in the map").waitFor();
+  expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();
+  expect(complaints).toEqual([]);
+});
