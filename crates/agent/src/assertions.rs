@@ -305,16 +305,19 @@ extern "C" fn survivors(jni: Jni, _: Handle, region: i64) -> Handle {
 
 // Where assertions are made.
 
-/// Frames of a place that are kept.
-const FRAMES: usize = 8;
+/// Frames of a place that are kept. Walking one costs a tenth of a microsecond, most of what an assertion costs.
+const FRAMES: usize = 6;
+/// With fewer than these the place is looked for further out.
+const FEW_FRAMES: usize = 2;
 /// Frames of the API between the native method and the first that may be the program's.
 const OWN: i32 = 3;
 /// How far the program's frames are looked for: near at first.
-const NEAR: usize = 12;
-const FAR: usize = 128;
+const NEAR: usize = 8;
+const FAR: usize = 64;
 /// More places are not told apart.
 const MOST_SITES: usize = 100_000;
 
+/// Method and place in it.
 type Key = Box<[(usize, i64)]>;
 
 #[derive(Clone, Copy)]
@@ -326,8 +329,36 @@ enum Place {
 
 #[derive(Default)]
 struct Sites {
-    places: HashMap<Key, Place>,
+    /// By the hash of a stack; of several with the same hash any but the first is looked for each time.
+    places: HashMap<u64, (Key, Place)>,
     frames: Vec<Vec<String>>,
+}
+
+impl Sites {
+    fn find(&self, hash: u64, stack: &[FrameInfo]) -> Option<Place> {
+        let (key, place) = self.places.get(&hash)?;
+        let same = key.len() == stack.len()
+            && key
+                .iter()
+                .zip(stack)
+                .all(|(&known, frame)| known == of(frame));
+        same.then_some(*place)
+    }
+}
+
+fn of(frame: &FrameInfo) -> (usize, i64) {
+    (frame.method.0 as usize, frame.location)
+}
+
+/// Fowler, Noll and Vo's hash, by words.
+fn hash(stack: &[FrameInfo]) -> u64 {
+    let words = stack.iter().map(of);
+    words.fold(0xcbf2_9ce4_8422_2325, |hash, (method, location)| {
+        let mixed = (hash ^ method as u64).wrapping_mul(0x0100_0000_01b3);
+        (mixed ^ location as u64)
+            .wrapping_mul(0x0100_0000_01b3)
+            .rotate_left(23)
+    })
 }
 
 fn sites() -> &'static RwLock<Sites> {
@@ -373,12 +404,9 @@ extern "C" fn site(jni: Jni, _: Handle) -> i32 {
 }
 
 fn place(jvmti: Jvmti, jni: Jni, stack: &[FrameInfo], may_look_further: bool) -> Place {
-    let key: Key = stack
-        .iter()
-        .map(|frame| (frame.method.0 as usize, frame.location))
-        .collect();
+    let hash = hash(stack);
     let sites = sites();
-    let known = sites.read().map(|sites| sites.places.get(&key).copied());
+    let known = sites.read().map(|sites| sites.find(hash, stack));
     if let Ok(Some(place)) = known {
         return place;
     }
@@ -395,7 +423,7 @@ fn place(jvmti: Jvmti, jni: Jni, stack: &[FrameInfo], may_look_further: bool) ->
         // Site 0 is the unknown place.
         sites.frames.push(Vec::new());
     }
-    let place = if program.len() < FRAMES && may_look_further {
+    let place = if program.len() < FEW_FRAMES && may_look_further {
         Place::LookFurther
     } else if sites.frames.len() < MOST_SITES {
         sites.frames.push(program);
@@ -404,7 +432,8 @@ fn place(jvmti: Jvmti, jni: Jni, stack: &[FrameInfo], may_look_further: bool) ->
         Place::Site(0)
     };
     if sites.places.len() < 2 * MOST_SITES {
-        sites.places.insert(key, place);
+        let key = stack.iter().map(of).collect();
+        sites.places.entry(hash).or_insert((key, place));
     }
     place
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anthill_testkit::{Jdk, Sample, agent, skipped};
+use anthill_testkit::{DumpOptions, Jdk, Sample, agent, api, skipped};
 use serde_json::Value;
 
 use crate::program::{command, json, run, scratch};
@@ -176,10 +176,17 @@ fn under_concurrent_change_all_that_was_leaked_is_found_and_nothing_else() {
 
 #[test]
 fn a_recording_has_the_violations_with_their_paths() {
-    let Some(jdk) = Jdk::installed() else { return };
+    for (jdk, collectors) in jdks().zip([&COLLECTORS[..3], &COLLECTORS[3..]]) {
+        for &collector in collectors.iter().filter(|one| has(jdk, one)) {
+            assert_recorded(jdk, collector);
+        }
+    }
+}
+
+fn assert_recorded(jdk: &Jdk, collector: &str) {
     agent();
-    let trace = scratch("asserting.trace");
-    let lines = scratch("asserting.jsonl");
+    let trace = scratch(&format!("asserting{collector}.trace"));
+    let lines = scratch(&format!("asserting{collector}.jsonl"));
     let _ = fs::remove_file(&lines);
     let (trace, lines) = (trace.to_str().unwrap(), lines.to_str().unwrap());
     let record = command(&[
@@ -191,7 +198,8 @@ fn a_recording_has_the_violations_with_their_paths() {
         lines,
         "--",
     ]);
-    let mut sample = Sample::start_asserting_by(record, jdk, "Asserting", &[], &["-Xmx96m"]);
+    let flags = [collector, "-Xmx96m"];
+    let mut sample = Sample::start_asserting_by(record, jdk, "Asserting", &[], &flags);
     all_kinds(&mut sample);
     // Known by now: not told again.
     sample.send("dead leak");
@@ -222,9 +230,17 @@ fn a_recording_has_the_violations_with_their_paths() {
 
 #[test]
 fn a_program_that_runs_is_checked_from_the_moment_anthill_attaches() {
-    let Some(jdk) = Jdk::installed() else { return };
+    for (jdk, collectors) in jdks().zip([&COLLECTORS[3..], &COLLECTORS[..3]]) {
+        for &collector in collectors.iter().filter(|one| has(jdk, one)) {
+            assert_attached(jdk, collector);
+        }
+    }
+}
+
+fn assert_attached(jdk: &Jdk, collector: &str) {
     agent();
-    let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &["-Xmx96m"]);
+    let flags = [collector, "-Xmx96m"];
+    let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &flags);
     sample.send("dead leak");
     assert_eq!(
         sample.count("found"),
@@ -281,6 +297,39 @@ fn without_the_agent_calls_do_nothing_or_fail_if_that_is_wanted() {
         log.contains("IllegalStateException") && log.contains("-agentpath"),
         "{log}"
     );
+}
+
+#[test]
+fn every_class_loader_hears_of_its_own_violations() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let flags = ["-Xmx96m", &plain("")];
+    let folder = api().to_str().unwrap();
+    let sample = Sample::start_asserting(jdk, "AssertingLoaders", &[folder], &flags);
+    assert_eq!(told(&sample, "different"), "true");
+    let counts = ["one", "other", "none"].map(|key| sample.count(key));
+    assert_eq!(counts, [3, 1, 0], "{}", sample.log());
+}
+
+#[test]
+fn assertions_that_are_only_kept_are_found_in_a_dump() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let keep = ["-Ddev.anthill.keep=true"];
+    let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &keep);
+    let dump = scratch("kept-assertions.hprof");
+    for (command, code) in [("dead leak", 1), ("dead fixed", 0)] {
+        sample.send(command);
+        assert_eq!(sample.count("found"), 0, "nobody checks");
+        sample.dump(&dump, DumpOptions::default());
+        let ran = run(&["check", dump.to_str().unwrap()]);
+        assert_eq!(ran.code, code, "{command}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.out.contains("SESSIONS"), code == 1, "{}", ran.out);
+        assert_eq!(
+            ran.out.contains("Asserting$Session.close("),
+            code == 1,
+            "{}",
+            ran.out
+        );
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ import java.util.stream.Collectors;
 
 /** The places where assertions are made, each once. */
 final class Sites {
-    private static final int FRAMES = 8;
+    private static final int FRAMES = 6;
     /** More are not remembered, so that a program which makes up classes cannot fill the memory. */
     private static final int MOST = 100_000;
 
