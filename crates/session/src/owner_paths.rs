@@ -21,9 +21,6 @@ const UNKNOWN: u32 = u32::MAX;
 /// The path of all that is too far away; the first of all paths.
 const TOO_FAR: &str = "(too far from a GC root)";
 
-/// The fields that hold the key of an entry.
-const KEYS: [&str; 4] = ["key", "_key", "k", "referent"];
-
 impl Session {
     /// The owner paths of some objects along shortest paths from the roots.
     pub fn owner_paths(&self, objects: &[ObjectId]) -> Result<Vec<String>, Error> {
@@ -179,7 +176,7 @@ impl OwnerPaths<'_> {
     /// The key of an entry, as a person reads it.
     fn key(&self, entry: NodeId, to: NodeId) -> Option<String> {
         let (state, records) = (self.session.state(), self.session.records());
-        let mut keys = KEYS.iter();
+        let mut keys = self.model.key_fields(state.class_id(entry));
         let key = keys.find_map(|field| records.field_object(state, entry, field))?;
         if key == to {
             return Some("key".to_owned());

@@ -42,6 +42,8 @@ pub struct Item {
     pub target: Target,
     /// What an array has in it, if that is said.
     pub content: Vec<Target>,
+    /// Whether it leads to keys.
+    pub keys: bool,
 }
 
 impl Item {
@@ -443,6 +445,7 @@ impl Parser<'_> {
         }
         let mut target = self.target(kind)?;
         let mut content = Vec::new();
+        let mut keys = false;
         if self.take_word("of") {
             if target.leaf || !target.name.ends_with("[]") {
                 let message =
@@ -458,12 +461,15 @@ impl Parser<'_> {
                 }
             }
         } else {
+            let is = |token: &Token, word| matches!(token, Token::Name(name) if name == word);
+            keys = is(self.peek(), "as") && is(self.after(), "key");
             target.role = self.role(&target, kind)?;
         }
         Ok(Item {
             fields,
             target,
             content,
+            keys,
         })
     }
 
@@ -571,6 +577,16 @@ mod tests {
         assert_eq!(capacity("elements less 1").room.free, 1);
         assert_eq!(capacity("bits words").measure, Measure::Bits);
         assert_eq!(capacity("bits").field.name, "bits");
+        let entry = &parse("entry E { k -> (*) as key; v -> (*) as value; }").unwrap()[0];
+        let keys: Vec<bool> = entry.items.iter().map(|item| item.keys).collect();
+        assert_eq!(keys, [true, false]);
+        // The entry is the element; its key is no other one.
+        assert!(
+            entry
+                .items
+                .iter()
+                .all(|item| item.target.role == Role::Other)
+        );
         let view = &parse("view A { m -> *; size = ?; }").unwrap()[0];
         assert_eq!(view.kind, Kind::View);
         assert!(view.size.as_ref().unwrap().field.is_none());

@@ -490,6 +490,17 @@ impl<'a> Model<'a> {
         plan.is_some_and(|plan| self.plans[plan as usize].kind == Kind::Entry)
     }
 
+    /// The fields in which entries of a class have their keys.
+    pub fn key_fields(&self, class: ClassId) -> impl Iterator<Item = &str> {
+        let definition = self.of_class[class as usize];
+        let definition = definition.map(|number| &self.definitions.all()[number].definition);
+        let items = definition
+            .into_iter()
+            .flat_map(|definition| &definition.items);
+        let keys = items.filter(|item| item.keys).flat_map(|item| &item.fields);
+        keys.map(|field| field.name.as_str())
+    }
+
     /// The name of a definition.
     pub fn name(&self, definition: usize) -> &str {
         &self.definitions.all()[definition].definition.name

@@ -394,9 +394,10 @@ impl<'a> Found<'a> {
         for row in rows {
             let least = if row.at_least { "≥ " } else { "" };
             let elements = row.elements.map_or("?".to_owned(), count);
-            let structure = match row.health {
-                "" => row.head.label.clone(),
-                health => format!("{} ({health})", row.head.label),
+            let structure = match (&row.view_of, row.health) {
+                (Some(shown), _) => format!("{} (view of {shown})", row.head.label),
+                (None, "") => row.head.label.clone(),
+                (None, health) => format!("{} ({health})", row.head.label),
             };
             let held_by = match &row.allocated_at {
                 Some(place) => format!("{}, allocated at {place}", row.held_by),

@@ -261,6 +261,21 @@ fn a_view_leads_to_what_it_shows_and_counts_nothing_twice() {
         assert_ne!(shown["place"], "part");
         assert!(view["bytes"].as_u64() < shown["bytes"].as_u64());
     }
+    let ranges = of_class("java.util.TreeMap$AscendingSubMap");
+    let elements: Vec<&Value> = ranges.map(|row| &row["elements"]).collect();
+    assert_eq!(
+        elements,
+        [&Value::Null],
+        "nothing tells how many are in a range"
+    );
+    let text = print(&[
+        "structures",
+        &fixture.dump,
+        "--parts",
+        "--type",
+        "java.util.TreeMap$KeySet",
+    ]);
+    assert!(text.contains("(view of 0x"), "{text}");
     // With its parts and views every object of a structure is met several times, but counted once.
     let sum: u64 = all.iter().map(|row| row["bytes"].as_u64().unwrap()).sum();
     let totals = |found: &Value, key: &str| found["totals"][key].as_u64().unwrap();

@@ -57,6 +57,9 @@ final class Structures {
     /** Strong references to the keys of weak maps. */
     static final List<Object> keys = new ArrayList<>();
 
+    /** Of how many elements it has the heap does not tell. */
+    static Set<Object> range;
+
     private Structures() {}
 
     static final class Made {
@@ -209,7 +212,7 @@ final class Structures {
     static void sets() {
         fill("HashSet", new HashSet<>(), 50);
         fill("LinkedHashSet", new LinkedHashSet<>(), 51);
-        fill("TreeSet", new TreeSet<>(), 52);
+        range = fill("TreeSet", new TreeSet<>(), 52).subSet("element 1", "element 3");
         make("EnumSet", EnumSet.of(Color.RED, Color.BLACK, Color.WHITE), 3);
         make("EnumSet, large", EnumSet.range(Large.A5, Large.G4), 60);
         BitSet bits = new BitSet();
