@@ -453,9 +453,13 @@ fn owners_have_what_a_search_from_each_counts() {
                 counted.filter(|node| !owners.contains(node)).count() as u64
             })
             .collect();
-        for members in [1000, 2, 0] {
-            let found = owned::owned_within(graph, &list, &target_set, members, &Quiet).unwrap();
-            assert_eq!(found, expected, "seed {seed}, {members} members");
+        for (short, members) in [(1000, 1000), (3, 1000), (1, 2), (0, 0)] {
+            let found =
+                owned::owned_within(graph, &list, &target_set, short, members, &Quiet).unwrap();
+            assert_eq!(
+                found, expected,
+                "seed {seed}, {short} visits, {members} members"
+            );
         }
     });
 }

@@ -207,13 +207,14 @@ pub fn owned_by_each(
     targets: &BitSet,
     progress: &dyn Progress,
 ) -> Result<Vec<u64>, Cancelled> {
-    owned_within(graph, owners, targets, MAX_MEMBERS, progress)
+    owned_within(graph, owners, targets, SHORT, MAX_MEMBERS, progress)
 }
 
 pub(crate) fn owned_within(
     graph: &Graph,
     owners: &[NodeId],
     targets: &BitSet,
+    short: usize,
     max_members: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<u64>, Cancelled> {
@@ -221,33 +222,49 @@ pub(crate) fn owned_within(
     let mut closed = BitSet::new(graph.len() as usize);
     owners.iter().for_each(|&owner| closed.insert(owner));
     let data = Data::new(graph).without(&closed);
+    let mut search = ShortSearch::new(&data, short);
+    let mut counts = vec![0; owners.len()];
+    let mut open = Vec::new();
+    for (number, &owner) in owners.iter().enumerate() {
+        if number % (1 << 14) == 0 {
+            progress.check()?;
+        }
+        match search.count(owner, targets) {
+            Some(count) => counts[number] = count,
+            None => open.push(number),
+        }
+    }
+    drop(search);
+    if open.is_empty() {
+        return Ok(counts);
+    }
     let components = data.components(progress)?;
     let flow = Flow {
         data: &data,
         components: &components,
         max_members,
     };
-    let mut counts = vec![0; owners.len()];
     let leads_on = flow.leads_to(targets.iter());
-    let all = 0..owners.len();
+    let all = 0..open.len();
     let mut parts = Vec::from([all]);
     while let Some(part) = parts.pop() {
         progress.check()?;
+        let numbers = &open[part.clone()];
+        let of_part: Vec<NodeId> = numbers.iter().map(|&number| owners[number]).collect();
         // By set, since many targets have the same owners.
         let mut sums: FxHashMap<*const u32, (OwnerSet, u64)> = FxHashMap::default();
-        let complete = flow.run(&owners[part.clone()], &leads_on, |members, set| {
+        let complete = flow.run(&of_part, &leads_on, |members, set| {
             let counts = |&&node: &&NodeId| targets.contains(node) && !closed.contains(node);
             let number = members.iter().filter(counts).count() as u64;
             if number > 0 {
-                sums.entry(set.as_ptr())
-                    .or_insert_with(|| (set.clone(), 0))
-                    .1 += number;
+                let sum = sums.entry(set.as_ptr());
+                sum.or_insert_with(|| (set.clone(), 0)).1 += number;
             }
         });
         if complete {
-            for (set, number) in sums.values() {
+            for (set, sum) in sums.values() {
                 set.iter()
-                    .for_each(|&owner| counts[part.start + owner as usize] += number);
+                    .for_each(|&owner| counts[numbers[owner as usize]] += sum);
             }
         } else {
             let middle = part.start + part.len() / 2;
@@ -330,13 +347,40 @@ impl<'a> ShortSearch<'a> {
             }
         }
         let complete = self.wanted.is_empty() || next == self.queue.len();
+        self.wanted.clear();
+        self.forget();
+        complete
+    }
+
+    /// How many targets an owner leads to, itself not counted; `None` if the search had to stop
+    /// before it could tell.
+    fn count(&mut self, owner: NodeId, targets: &BitSet) -> Option<u64> {
+        self.queue.push(owner);
+        let limit = self.limit.min(self.left);
+        let mut next = 0;
+        while next < self.queue.len() && next < limit {
+            let node = self.queue[next];
+            next += 1;
+            for to in self.data.next(node) {
+                if self.seen.add(to) {
+                    self.queue.push(to);
+                }
+            }
+        }
+        let reached = &self.queue[1..];
+        let count = reached.iter().filter(|&&node| targets.contains(node));
+        let count = (next == self.queue.len()).then(|| count.count() as u64);
+        self.forget();
+        count
+    }
+
+    /// Makes ready for the next search.
+    fn forget(&mut self) {
         if self.left != usize::MAX {
             self.left = self.left.saturating_sub(self.queue.len());
         }
-        self.wanted.clear();
         self.queue.iter().for_each(|&node| self.seen.remove(node));
         self.queue.clear();
-        complete
     }
 }
 

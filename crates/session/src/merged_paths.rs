@@ -7,7 +7,8 @@ mod folding;
 use std::cmp::Reverse;
 
 use anthill_graph::{EdgeKind, Graph, NodeId, Paths, gc_closure};
-use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId, Root, RootOrigin};
+use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId, Root, RootOrigin, Value};
+use anthill_hprof::{Cursor, FieldPlace};
 use rustc_hash::FxHashMap;
 
 use self::folding::{Folding, NONE, Step};
@@ -206,6 +207,9 @@ pub(crate) struct Merger<'a> {
     names: Names,
     /// Class and position among the references of an object without nulls → name of the field.
     fields: FxHashMap<(ClassId, usize), u32>,
+    /// By class: the names and places of its fields that are references.
+    places: FxHashMap<ClassId, Vec<(u32, FieldPlace)>>,
+    cursor: Cursor<'a>,
     /// By node: the branch it was merged into.
     branch_of: Vec<u32>,
     folding: Folding,
@@ -228,6 +232,8 @@ impl<'a> Merger<'a> {
             root_name,
             names: Names::default(),
             fields: FxHashMap::default(),
+            places: FxHashMap::default(),
+            cursor: session.records().cursor(),
             branch_of: vec![NONE; graph.len() as usize],
             folding: Folding::default(),
             tallies: Vec::new(),
@@ -331,15 +337,40 @@ impl Merger<'_> {
         let kind = edge_kind(self.graph, from, to).unwrap_or(EdgeKind::Reference);
         let element =
             kind == EdgeKind::Reference && matches!(state.class(from).kind, ClassKind::Array(_));
-        let name = self.names.number(if element {
-            "[…]".to_owned()
-        } else {
-            self.session.edge_name(from, to, kind)
+        let read = (kind == EdgeKind::Reference && !element).then(|| self.field(from, to));
+        let name = read.flatten().unwrap_or_else(|| {
+            self.names.number(if element {
+                "[…]".to_owned()
+            } else {
+                self.session.edge_name(from, to, kind)
+            })
         });
         if let Some(field) = field {
             self.fields.insert(field, name);
         }
         name
+    }
+
+    /// The name of the first field of an instance that refers to another object, read from the file.
+    fn field(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
+        let (state, records) = (self.session.state(), self.session.records());
+        if from >= state.len() || state.class(from).kind != ClassKind::Instance {
+            return None;
+        }
+        let class = state.class_id(from);
+        let names = &mut self.names;
+        let places = self.places.entry(class).or_insert_with(|| {
+            let fields = records.field_places(state, class);
+            let references = fields.filter(|(_, field, _)| field.ty == FieldType::Object);
+            references
+                .map(|(_, field, place)| (names.number(field.name.clone()), place))
+                .collect()
+        });
+        let wanted = Some(Value::Object(state.addresses.address(to)));
+        let cursor = &mut self.cursor;
+        let mut found = places.iter();
+        let found = found.find(|(_, place)| cursor.field(state, from, *place) == wanted);
+        found.map(|&(name, _)| name)
     }
 
     /// Where among its references an object without nulls holds another one: the same field for

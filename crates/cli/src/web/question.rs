@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, CommandFactory, Parser};
 
 use super::office::{Office, Request};
 use crate::cli::{Cli, Command};
-use crate::commands::{classifiers, diff, growth, timeline};
+use crate::commands::{check, classifiers, diff, growth, timeline};
 use crate::desk::Desk;
 use crate::failure::Failure;
 
@@ -71,6 +71,10 @@ pub fn answer(office: &Office, question: &Question, request: &Arc<Request>) -> R
             command.source_mut().desk = desk;
             let source = command.source().open()?;
             command.show(&source)
+        }
+        Command::Check(mut arguments) => {
+            arguments.source.desk = desk;
+            check::run(&arguments)
         }
         Command::Diff(mut arguments) => {
             arguments.source.desk = desk;

@@ -207,13 +207,13 @@ impl Telling<'_, '_> {
             (Finding::Each(each), Claim::PerOwner { what, limit, .. }) => {
                 let what = what.text.clone();
                 self.each(Kind::PerOwner, *limit, each, |figure, limit| {
-                    format!("it has {figure} of {what}, {limit} may be")
+                    format!("it has {figure} of {what}; must be {limit}")
                 });
             }
             (Finding::Each(each), Claim::Measured(one)) => {
                 let (measure, limit) = (one.measure, one.limit);
                 self.each(kind(measure), limit, each, |figure, limit| {
-                    format!("{} is {figure}, {limit} may be", measure.name())
+                    format!("{} is {figure}; must be {limit}", measure.name())
                 });
             }
             (Finding::Total(total), Claim::Measured(one)) => self.total(one, &total),
@@ -339,7 +339,7 @@ impl Telling<'_, '_> {
     fn total(&mut self, one: &Measured, total: &Total) {
         let bytes = one.measure.is_bytes();
         let what = format!(
-            "{} of {}: {}, {} may be",
+            "{} of {}: {}; must be {}",
             one.measure.name(),
             one.of.text,
             amount(total.figure, one.limit.unit, bytes),
@@ -435,7 +435,7 @@ pub fn growth_violation(rule: &Rule, from: f64, to: f64, between: &str) -> Optio
         one.limit.unit
     };
     let what = format!(
-        "{} of {} grew from {} to {} {between}: {} may be",
+        "{} of {} grew from {} to {} {between}; growth must be {}",
         one.measure.name(),
         one.of.text,
         amount(from, unit, bytes),
