@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What did not hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     Dead,
@@ -28,6 +28,18 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The kind of that name among those that programs assert.
+    pub fn of_assertion(name: &str) -> Option<Self> {
+        let all = [
+            Kind::Dead,
+            Kind::AllDead,
+            Kind::Instances,
+            Kind::Unshared,
+            Kind::OwnedBy,
+        ];
+        all.into_iter().find(|kind| kind.name() == name)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Kind::Dead => "dead",
@@ -48,7 +60,9 @@ impl Kind {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     Note,
@@ -58,7 +72,7 @@ pub enum Severity {
 }
 
 /// An object as results name it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     pub class: String,
     pub address: String,
@@ -66,7 +80,7 @@ pub struct Named {
 }
 
 /// An object on a path and how the one before holds it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedStep {
     pub via: Option<String>,
     #[serde(flatten)]
@@ -74,7 +88,7 @@ pub struct NamedStep {
 }
 
 /// A path from a root to an object.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedPath {
     /// The root in words.
     pub root: String,
@@ -86,7 +100,7 @@ pub struct NamedPath {
 }
 
 /// Objects that are held in the same way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holders {
     pub count: u64,
     /// How: `static field Registry.all → elementData → […]`.
@@ -96,7 +110,7 @@ pub struct Holders {
 }
 
 /// Something that must hold and does not, and why.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Violation {
     pub kind: Kind,
     /// The name of the rule; none for what the program itself asserted.

@@ -24,6 +24,9 @@ pub fn text(verdicts: &Verdicts, limit: usize, out: &mut Out) -> Result<(), Fail
         if let Some(duration) = check.duration() {
             out.line(format!("  {duration}"))?;
         }
+        if let Some(first) = check.first.as_ref().filter(|_| check.states == 0) {
+            out.line(format!("  first in {}", first.name))?;
+        }
         for violation in check.violations.iter().take(limit) {
             out.blank()?;
             let mut shown = violation.clone();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anthill_assertions::rules::{Claim, Rule};
 use anthill_assertions::{Kind, Severity, Violation};
 use anthill_session::{ProgramChecked, RuleChecked, growth_violation};
-use anthill_trace::elapsed;
+use anthill_trace::{Violation as Told, elapsed};
 use serde::Serialize;
 
 /// A state that was looked at.
@@ -172,11 +172,53 @@ impl Verdicts {
         }
     }
 
+    /// Adds what a recording says about assertions that did not hold while the program ran.
+    pub fn add_told(&mut self, file: &str, told: &[Told]) {
+        let Some(first) = told.first() else {
+            return;
+        };
+        let name = match self.checks.iter().any(|check| check.name == WHILE_RUNNING) {
+            true => format!("{WHILE_RUNNING}: {file}"),
+            false => WHILE_RUNNING.to_owned(),
+        };
+        let verdict = verdict(&name, Vec::new(), &[]);
+        let told_at = State {
+            name: format!("{file} at {}", elapsed(first.time)),
+            number: None,
+            time: Some(first.time),
+            points: Vec::new(),
+        };
+        let verdict = Verdict {
+            holds: false,
+            first: Some(told_at),
+            violations: told.iter().map(violation).collect(),
+            ..verdict
+        };
+        self.checks.insert(0, verdict);
+    }
+
     /// Whether something of at least this severity does not hold.
     pub fn violated(&self, least: Severity) -> usize {
         let beyond = |one: &&Verdict| !one.holds && one.severity >= least;
         self.checks.iter().filter(beyond).count()
     }
+}
+
+const WHILE_RUNNING: &str = "assertions while the program ran";
+
+/// A violation as it was recorded, whoever recorded it.
+fn violation(told: &Told) -> Violation {
+    let whole = serde_json::from_str(&told.json);
+    whole.unwrap_or_else(|_| Violation {
+        what: told.text.lines().next().unwrap_or_default().to_owned(),
+        message: told.message.clone(),
+        made_at: told.made_at.clone(),
+        class: told.class.clone(),
+        count: told.count,
+        bytes: told.bytes,
+        reported: true,
+        ..Violation::of(Kind::of_assertion(&told.kind).unwrap_or(Kind::Dead))
+    })
 }
 
 fn note_unread(notes: &mut Vec<String>, program: &ProgramChecked, state: &State) {

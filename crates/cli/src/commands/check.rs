@@ -8,7 +8,7 @@ use anthill_assertions::Severity;
 use anthill_assertions::rules::{Claim, Rule, parse};
 use anthill_classify::Definitions;
 use anthill_session::{ProgramCheck, ProgramChecked, RuleChecked, check_rule_groups};
-use anthill_trace::{Point, elapsed, is_trace};
+use anthill_trace::{Point, Trace, elapsed, is_trace};
 use clap::{Args, ValueEnum};
 
 use crate::check::{Origin, State, Verdicts, junit, sarif, text};
@@ -111,7 +111,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for heap in &heaps {
         check.file(heap, &mut found, &mut last)?;
     }
-    let verdicts = Verdicts::new(&rules.all, found);
+    let mut verdicts = Verdicts::new(&rules.all, found);
+    for heap in heaps.iter().filter(|heap| check.asks_for_told(heap)) {
+        let trace = Trace::open(heap).map_err(anthill_session::Error::from)?;
+        verdicts.add_told(&heap.display().to_string(), &trace.timeline().violations);
+    }
     for note in &verdicts.notes {
         say(&format!("warning: {note}"));
     }
@@ -162,8 +166,9 @@ impl Rules {
             add(&mut all, &origin, Some(&origin), &text, definitions)?;
         }
         for option in options {
-            let is_whole = option.trim_start().starts_with("rule");
-            let text = match is_whole {
+            let after = option.trim_start().strip_prefix("rule");
+            let is_whole = |after: &str| after.starts_with([' ', '\t', '\n', ':', '"', '\'']);
+            let text = match after.is_some_and(is_whole) {
                 true => option.clone(),
                 false => format!("rule: {option}"),
             };
@@ -224,6 +229,11 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// Whether a file may tell what did not hold while the program ran.
+    fn asks_for_told(&self, path: &Path) -> bool {
+        !self.arguments.no_assertions && self.arguments.source.at.is_none() && is_trace(path)
+    }
+
     /// Checks a dump, a state of a recording, or all of its states.
     fn file(
         &self,
@@ -241,7 +251,7 @@ impl Check<'_> {
             *last = Some(opened);
             return Ok(());
         }
-        let trace = anthill_trace::Trace::open(path).map_err(anthill_session::Error::from)?;
+        let trace = Trace::open(path).map_err(anthill_session::Error::from)?;
         let numbers: Vec<u32> = trace.states().iter().map(|state| state.number).collect();
         drop(trace);
         if numbers.is_empty() {

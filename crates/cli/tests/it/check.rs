@@ -3,11 +3,14 @@
 
 use std::path::Path;
 
+use anthill_heap::HeapBuilder;
+use anthill_hprof::RecordedValues;
 use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
+use anthill_trace::{Event, Facts, StateToWrite, TraceWriter, Violation};
 use serde_json::Value;
 
 use crate::program::{run, scratch};
-use crate::recording::growing;
+use crate::recording::{growing, moment};
 
 /// A program with something wrong in it.
 struct Case {
@@ -298,6 +301,52 @@ fn build_servers_and_code_scanning_can_read_it() {
     let uri = place["artifactLocation"]["uri"].as_str().unwrap();
     assert!(uri.ends_with("/formats.rules"), "{uri}");
     assert_eq!(run["invocations"][0]["executionSuccessful"], true);
+}
+
+#[test]
+fn what_did_not_hold_while_the_program_ran_is_part_of_the_result() {
+    let path = scratch("told.trace");
+    let mut writer = TraceWriter::create(&path, &Facts::default()).unwrap();
+    let mut heap = HeapBuilder::new();
+    heap.object("main", "shop.Main", 16);
+    heap.root("main");
+    let heap = heap.build();
+    let state = StateToWrite::from_state(&heap, moment(10, 1), RecordedValues::default());
+    writer.state(&state).unwrap();
+    let told = Violation {
+        time: 12_000_000_000,
+        kind: "owned-by".to_owned(),
+        message: Some("orders live in the table".to_owned()),
+        made_at: vec!["shop.Main.add(Main.java:7)".to_owned()],
+        class: "shop.Order".to_owned(),
+        count: 3,
+        bytes: 72,
+        text: "an owned object is reachable, but not from its owner\n  shop.Order".to_owned(),
+        json: "{}".to_owned(),
+    };
+    writer.add(Event::Violation(told)).unwrap();
+    writer.finish().unwrap();
+    let trace = path.to_str().unwrap();
+    let ran = run(&["check", trace, "--no-index", "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let found: Value = serde_json::from_str(&ran.out).unwrap();
+    let check = &found["checks"][0];
+    assert_eq!(check["first"]["time"], 12_000_000_000u64);
+    let violation = &check["violations"][0];
+    assert_eq!(violation["kind"], "owned-by");
+    assert_eq!(
+        (&violation["count"], &violation["bytes"]),
+        (&3.into(), &72.into())
+    );
+    let text = run(&["check", trace, "--no-index"]).out;
+    assert!(
+        text.contains("asserted at shop.Main.add(Main.java:7)"),
+        "{text}"
+    );
+    assert_eq!(
+        run(&["check", trace, "--no-index", "--no-assertions"]).code,
+        0
+    );
 }
 
 /// Every element that is opened is closed in its turn, and nothing is left unescaped.

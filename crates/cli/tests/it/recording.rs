@@ -14,7 +14,7 @@ use crate::program::{assert_expected, json, print, run, scratch};
 
 const SECOND: u64 = 1_000_000_000;
 
-fn moment(seconds: u64, gc: u64) -> Moment {
+pub fn moment(seconds: u64, gc: u64) -> Moment {
     Moment {
         gc: Some(gc),
         time: seconds * SECOND,
