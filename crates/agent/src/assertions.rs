@@ -438,13 +438,22 @@ fn place(jvmti: Jvmti, jni: Jni, stack: &[FrameInfo], may_look_further: bool) ->
     place
 }
 
-/// A frame of the program such as `com.app.Main.run(Main.java:12)`; nothing for those of the JDK and the API.
+/// Packages that are not the program's: the API, the JDK, and what runs tests, which is around every one of them.
+const FOREIGN: [&str; 6] = [
+    "dev.anthill.",
+    "java.",
+    "jdk.",
+    "sun.",
+    "org.junit.",
+    "org.apache.maven.surefire.",
+];
+
+/// A frame of the program such as `com.app.Main.run(Main.java:12)`; nothing for others.
 fn words(jvmti: Jvmti, jni: Jni, frame: &FrameInfo) -> Option<String> {
     let method = jvmti.method(jni, frame.method)?;
     let class = method.class.strip_prefix('L')?.strip_suffix(';')?;
     let class = class.replace('/', ".");
-    let foreign = ["dev.anthill.", "java.", "jdk.", "sun."];
-    if foreign.iter().any(|package| class.starts_with(package)) || class.contains("$$Lambda") {
+    if FOREIGN.iter().any(|package| class.starts_with(package)) || class.contains("$$Lambda") {
         return None;
     }
     let before = method

@@ -81,8 +81,8 @@ pub struct Checks {
     full: bool,
     collected: bool,
     last: Option<Duration>,
-    /// Assertions whose violations were fleeting in the check before.
-    suspects: HashSet<u64>,
+    /// Assertions that did not hold in the check before, fleeting or not: which path is the shortest to an object may change.
+    seen: HashSet<u64>,
     /// By key of equal violations: how many there were when they were told.
     told: HashMap<String, u64>,
     /// Checks that were made, and violations that were found.
@@ -100,7 +100,7 @@ impl Checks {
             full: false,
             collected: false,
             last: None,
-            suspects: HashSet::new(),
+            seen: HashSet::new(),
             told: HashMap::new(),
             made: 0,
             found: 0,
@@ -205,16 +205,18 @@ impl Checks {
 
     /// What is to be believed. True if there are fleeting violations that somebody should look for again.
     pub fn believed(&mut self, found: Vec<Found>) -> (Vec<Violation>, bool) {
-        let mut suspects = HashSet::new();
+        let (mut seen, mut look_again) = (HashSet::new(), false);
         let mut believed = Vec::new();
         for Found {
             mut violation,
             fleeting,
         } in found
         {
+            seen.extend(violation.assertions.iter().copied());
             if fleeting {
-                suspects.extend(violation.assertions.iter().copied());
-                violation.assertions.retain(|id| self.suspects.contains(id));
+                let all = violation.assertions.len();
+                violation.assertions.retain(|id| self.seen.contains(id));
+                look_again |= violation.assertions.len() < all;
             }
             if !violation.assertions.is_empty() {
                 violation.count = match violation.kind.as_str() {
@@ -226,8 +228,7 @@ impl Checks {
                 believed.push(violation);
             }
         }
-        let look_again = suspects.iter().any(|id| !self.suspects.contains(id));
-        self.suspects = suspects;
+        self.seen = seen;
         (believed, look_again)
     }
 
@@ -347,6 +348,12 @@ mod tests {
         let (believed, look_again) = checks.believed(held_by_variable(&[2]));
         assert_eq!((believed[0].count, look_again), (1, false));
         assert!(checks.believed(held_by_variable(&[3])).0.is_empty());
+
+        // A path that is not fleeting, and then one that is.
+        let mut held = held_by_variable(&[4]);
+        held[0].fleeting = false;
+        assert_eq!(checks.believed(held).0.len(), 1);
+        assert_eq!(checks.believed(held_by_variable(&[4])).0.len(), 1);
     }
 
     #[test]

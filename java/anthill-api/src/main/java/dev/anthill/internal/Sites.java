@@ -65,7 +65,9 @@ final class Sites {
         return !name.startsWith("dev.anthill.")
                 && !name.startsWith("java.")
                 && !name.startsWith("jdk.")
-                && !name.startsWith("sun.");
+                && !name.startsWith("sun.")
+                && !name.startsWith("org.junit.")
+                && !name.startsWith("org.apache.maven.surefire.");
     }
 
     private static String words(StackWalker.StackFrame frame) {

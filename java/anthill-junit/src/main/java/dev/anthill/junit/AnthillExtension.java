@@ -27,28 +27,31 @@ public final class AnthillExtension
     /** What is kept of a test while it runs. */
     private static final class Running {
         final Scope scope = Scope.open();
-        final LeakCheck check;
+        final boolean hasRegion;
+        /** What may not survive the region; anything if there are none. */
+        final Class<?>[] types;
+        /** Said of what survives; made before the region, of which it is no part. */
+        final String message;
         boolean inRegion;
 
-        Running(LeakCheck check) {
-            this.check = check;
-        }
-
-        boolean hasRegion() {
-            return check != null && (check.region() || check.types().length > 0);
+        Running(LeakCheck check, String name) {
+            boolean all = check != null && check.region();
+            types = check == null || all ? new Class<?>[0] : check.types();
+            hasRegion = all || types.length > 0;
+            message = "born in " + name;
         }
     }
 
     @Override
     public void beforeEach(ExtensionContext context) {
         Agent.load();
-        context.getStore(NAMESPACE).put(Running.class, new Running(check(context)));
+        context.getStore(NAMESPACE).put(Running.class, new Running(check(context), context.getDisplayName()));
     }
 
     @Override
     public void beforeTestExecution(ExtensionContext context) {
         Running running = running(context);
-        if (running.hasRegion()) {
+        if (running.hasRegion) {
             warmUp(context.getRequiredTestMethod());
             running.inRegion = true;
             GcAssertions.startRegion();
@@ -60,9 +63,7 @@ public final class AnthillExtension
         Running running = running(context);
         if (running.inRegion) {
             running.inRegion = false;
-            LeakCheck check = running.check;
-            Class<?>[] types = check.region() ? new Class<?>[0] : check.types();
-            Scope.endRegion("born in " + context.getDisplayName(), types);
+            Scope.endRegion(running.message, running.types);
         }
     }
 
