@@ -3,7 +3,7 @@ package anthill.samples
 import dev.anthill.GcAssertions
 
 /** Closed sessions that a listener keeps: in Kotlin, the lambda's captured variable is the path. */
-object Sessions {
+object KotlinSessions {
     private val listeners = mutableListOf<() -> String>()
     private var open: Session? = null
 

@@ -1,6 +1,7 @@
 //! Runs the program itself on real dumps and compares what it prints with what the JVM, the sample
 //! programs and the expected files say.
 
+mod asserted;
 mod chain;
 mod check;
 mod classify;
@@ -9,6 +10,7 @@ mod groups;
 mod growth;
 mod help;
 mod input;
+mod junit;
 mod live_assertions;
 mod merged_paths;
 mod multi_cache;

@@ -5,6 +5,8 @@ import java.util.List;
 
 /** Anthill's agent in this JVM: there already, or loaded when the first test needs it. */
 final class Agent {
+    private static final long PATIENCE_NANOS = 30_000_000_000L;
+
     private static Agent loaded;
     private static Unavailable refused;
 
@@ -41,9 +43,23 @@ final class Agent {
             return;
         }
         program.run(List.of("attach", Long.toString(ProcessHandle.current().pid()), "--assertions"));
-        if (!GcAssertions.isActive()) {
+        if (!becomesActive()) {
             throw new Unavailable("the agent was loaded into this JVM, but does not answer; is there another version of"
                     + " anthill-api on the class path?");
         }
+    }
+
+    /** The agent tells the API that it is there beside the answer to who attached it. */
+    private static boolean becomesActive() {
+        long deadline = System.nanoTime() + PATIENCE_NANOS;
+        while (!GcAssertions.isActive() && System.nanoTime() < deadline) {
+            try {
+                Thread.sleep(5);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                break;
+            }
+        }
+        return GcAssertions.isActive();
     }
 }
