@@ -128,6 +128,9 @@ fn prepare(vm: Vm, options: Options) -> Result<Prepared, String> {
         .ok_or("the option socket=PATH is missing")?;
     let stream = UnixStream::connect(socket)
         .map_err(|e| format!("no recorder at {}: {e}", socket.display()))?;
+    if plain::state() == assertions::State::Alone {
+        regions::give_up_own();
+    }
     let (jvmti, missing) = environment(vm)?;
     Ok(Prepared {
         jvmti,

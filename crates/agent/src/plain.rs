@@ -101,6 +101,9 @@ extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
 /// From now on there is nobody who checks.
 fn alone(jni: Jni, why: &str) {
     set_state(State::Alone);
+    if let Some(vm) = assertions::vm() {
+        regions::keep_own(vm);
+    }
     assertions::tell(jni, State::Alone, Some(why));
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use crate::assertions::vm;
 use crate::clock;
 use crate::follow::tagging;
-use crate::jni::{Handle, Jni};
+use crate::jni::{Handle, Jni, Vm};
 use crate::jvmti::{Jvmti, event};
 use crate::session::{current, locked};
 
@@ -46,6 +46,23 @@ pub fn withdraw(jvmti: Jvmti) {
     let mut allocations = locked(&ALLOCATIONS);
     if allocations.is_some_and(|offered| offered == jvmti) {
         *allocations = None;
+    }
+}
+
+/// Without anybody who records, regions have an environment of their own.
+pub fn keep_own(vm: Vm) {
+    let mut allocations = locked(&ALLOCATIONS);
+    if allocations.is_none() {
+        // Without it regions cannot be seen, which is said when one is opened.
+        *allocations = crate::environment(vm).ok().map(|made| made.0);
+    }
+}
+
+/// Gives that one up for somebody who comes to record.
+pub fn give_up_own() {
+    let own = locked(&ALLOCATIONS).take();
+    if let Some(own) = own {
+        own.dispose();
     }
 }
 

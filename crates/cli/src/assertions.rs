@@ -43,7 +43,13 @@ fn is_by_jvm(violated: &Violated) -> bool {
         })
 }
 
+/// The most that is told of many referrers and ways.
+const LISTED: usize = 50;
+
 fn found(violated: &Violated) -> Result<Found, String> {
+    let mut violated = violated.clone();
+    violated.referrers.truncate(LISTED);
+    violated.holders.truncate(LISTED);
     let by_variable = |path: &NamedPath| path.frame.is_some();
     let lines = |path: &NamedPath| path.to_string().lines().map(str::to_owned).collect();
     Ok(Found {
@@ -57,9 +63,9 @@ fn found(violated: &Violated) -> Result<Found, String> {
             made_at: violated.made_at.clone(),
             paths: violated.paths.iter().map(lines).collect(),
             text: violated.to_string().trim_end().to_owned(),
-            json: serde_json::to_string(violated).map_err(|error| error.to_string())?,
+            json: serde_json::to_string(&violated).map_err(|error| error.to_string())?,
             assertions: violated.ids.iter().map(|&id| id as u64).collect(),
-            key: key(violated),
+            key: key(&violated),
         },
     })
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anthill_wire::{self as wire, GcKind};
+use anthill_wire::{self as wire, GcKind, MAX_FRAME};
 
 pub use wire::Violation;
 
@@ -39,10 +39,8 @@ pub struct Checking {
 const PART_OF_AGE: u32 = 60;
 /// A program that does not collect is checked all the same after this time.
 const WITHOUT_COLLECTION: Duration = Duration::from_secs(60);
-/// More groups of violations are not told: the first ones are enough to work with.
-const MOST_VIOLATIONS: usize = 200;
-/// So that a message stays far below its limit.
-const MOST_TEXT: usize = 32 << 10;
+/// Of violations that are told in one message, which may take twice as much; the first ones are enough to work with.
+const MOST_BYTES: usize = MAX_FRAME / 2;
 const MOST_ASSERTIONS: usize = 20_000;
 
 /// Equal violations are told again when there are so many times more.
@@ -251,8 +249,8 @@ impl Checks {
         new
     }
 
-    /// Appends violations to the file they are wanted in.
-    pub fn write(&self, violations: &[Violation]) -> Result<(), String> {
+    /// Appends violations to the file they are wanted in, with the moment in milliseconds since 1970 and the JVM's number.
+    pub fn write(&self, violations: &[Violation], time: u64, pid: u32) -> Result<(), String> {
         let file = self
             .checking
             .as_ref()
@@ -260,10 +258,12 @@ impl Checks {
         let Some(path) = file.filter(|_| !violations.is_empty()) else {
             return Ok(());
         };
-        let lines: String = violations
-            .iter()
-            .map(|one| format!("{}\n", one.json))
-            .collect();
+        // The JSON is an object, which gets two fields more.
+        let line = |one: &Violation| {
+            let rest = one.json.strip_prefix('{').unwrap_or("}");
+            format!("{{\"time_ms\":{time},\"pid\":{pid},{rest}\n")
+        };
+        let lines: String = violations.iter().map(line).collect();
         let written = File::options()
             .create(true)
             .append(true)
@@ -281,23 +281,19 @@ impl Drop for Checks {
     }
 }
 
-/// Cuts what is too long for a message.
+/// Leaves out what does not fit into a message.
 pub fn shortened(violations: &mut Vec<Violation>) {
-    violations.truncate(MOST_VIOLATIONS);
-    for violation in violations {
+    let mut bytes = 0;
+    violations.retain_mut(|violation| {
         violation.assertions.truncate(MOST_ASSERTIONS);
-        for text in [&mut violation.text, &mut violation.json] {
-            if text.len() > MOST_TEXT {
-                let end = (0..=MOST_TEXT).rev().find(|&at| text.is_char_boundary(at));
-                text.truncate(end.unwrap_or(0));
-                text.push('…');
-            }
-        }
-        violation.paths.truncate(20);
-        for path in &mut violation.paths {
-            path.truncate(400);
-        }
-    }
+        let lines = violation.paths.iter().flatten().chain(&violation.made_at);
+        bytes += lines.map(String::len).sum::<usize>()
+            + violation.text.len()
+            + violation.json.len()
+            + violation.key.len()
+            + violation.assertions.len() * 8;
+        bytes < MOST_BYTES
+    });
 }
 
 #[cfg(test)]

@@ -222,7 +222,7 @@ fn assert_recorded(jdk: &Jdk, collector: &str) {
     for line in lines.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         assert!(
-            line["paths"].is_array() && line["class"].is_string(),
+            line["paths"].is_array() && line["class"].is_string() && line["pid"].is_u64(),
             "{line}"
         );
     }
@@ -373,6 +373,9 @@ fn without_the_program_anthill_a_violation_says_what_to_do_about_it() {
     assert!(told(&sample, "0.text").contains("/no/such/anthill"));
     sample.send("dead fixed");
     assert_eq!(sample.count("found"), 0);
+    sample.send("region leak");
+    let orders = violation_of(&sample, ORDER);
+    assert_eq!(told(&sample, &format!("{orders}.count")), "7");
 }
 
 #[test]

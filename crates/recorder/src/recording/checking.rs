@@ -177,7 +177,8 @@ impl Recording {
                 json: violation.json.clone(),
             }));
         }
-        if let Err(reason) = self.checks.write(&new) {
+        let moment = (self.hello.wall_ns + time) / 1_000_000;
+        if let Err(reason) = self.checks.write(&new, moment, self.hello.pid) {
             let amount = new.len() as u64;
             self.events.dropped(time, "violations", amount, &reason);
         }
