@@ -296,8 +296,11 @@ public final class Checks {
         Map<List<Object>, List<Asserted>> groups = new HashMap<>();
         Ledger.forEach(
                 asserted -> {
-                    boolean lifetime = asserted instanceof Dead || asserted instanceof Survivor;
-                    Object object = lifetime && asserted.id <= last ? asserted.get() : null;
+                    // Survivors are what a collection has left already.
+                    boolean due =
+                            asserted instanceof Survivor
+                                    || asserted instanceof Dead && asserted.id <= last;
+                    Object object = due ? asserted.get() : null;
                     if (object != null) {
                         String message = String.valueOf(asserted.message);
                         List<Object> key =

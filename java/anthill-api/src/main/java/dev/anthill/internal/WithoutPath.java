@@ -43,7 +43,7 @@ final class WithoutPath {
         if (message != null) {
             quote(json.append(",\"message\":"), message);
         }
-        json.append(",\"madeAt\":[");
+        json.append(",\"made_at\":[");
         for (int i = 0; i < madeAt.size(); i++) {
             quote(json.append(i == 0 ? "" : ","), madeAt.get(i));
         }
