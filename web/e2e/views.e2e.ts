@@ -31,6 +31,7 @@ const VIEWS: [string, string][] = [
   ["class loaders", `#/${multicache}/loaders`],
   ["strings", `#/${hostile}/strings?text=script`],
   ["waste", `#/${multicache}/waste`],
+  ["assertions", `#/${multicache}/assertions?rules=at+most+1+instances+of+anthill.samples.Product`],
   ["timeline", `#/${recording}/timeline`],
   ["timeline of dumps", `#/${growing}/timeline?dumps=3,4,5`],
   ["growth", `#/${recording}/growth`],
@@ -121,9 +122,15 @@ test("steps are added, ordered and dropped by keys, and mistakes are shown where
   await page.keyboard.press("Enter");
   await settled(page);
   expect(page.url()).toContain("by=type%2C+loader");
-  await step("loader").focus();
-  await page.keyboard.press("Alt+ArrowLeft");
+  await steps
+    .getByRole("listitem")
+    .nth(1)
+    .dragTo(steps.getByRole("listitem").first(), { targetPosition: { x: 4, y: 10 } });
   expect(page.url()).toContain("by=loader%2C+type");
+  await step("loader").focus();
+  await page.keyboard.press("Alt+ArrowRight");
+  expect(page.url()).toContain("by=type%2C+loader");
+  await page.keyboard.press("Alt+ArrowLeft");
   await step("type").focus();
   await page.keyboard.press("Delete");
   expect(page.url()).toMatch(/by=loader$/);
@@ -193,6 +200,33 @@ test("what was born and died is the command line's", async () => {
     count(first.died.objects),
     count(first.born.objects),
   ]);
+});
+
+test("a reference can be cut to see what it frees", async () => {
+  const { page } = opened;
+  await visit(page, `#/${multicache}/group?g=anthill.samples.Product&tab=paths&collapse=0`);
+  await page.getByRole("button", { name: "static idCache" }).click();
+  const panel = page.getByRole("region", { name: "What if these references were cut?" });
+  await panel.getByText(/references? cut/).waitFor();
+  const told = cli<{ references: number; freed_objects: number }>(
+    "cut",
+    inject("files").multicache,
+    'class_objects("anthill.samples.IdCache")',
+    "java.util.HashMap",
+  );
+  expect(told.freed_objects).toBeGreaterThan(20_000);
+  const text = await panel.innerText();
+  expect(text).toContain(`${count(told.references)} reference`);
+  expect(text).toContain(`${count(told.freed_objects)} objects freed`);
+});
+
+test("rules are checked as they are written", async () => {
+  const { page } = opened;
+  await visit(page, `#/${multicache}/assertions`);
+  await page.getByLabel(/^Rules/).fill("at most 7 instances of anthill.samples.Product");
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText("violated").first().waitFor();
+  expect(await page.locator("article").first().innerText()).toContain("anthill.samples.Product");
 });
 
 test("texts of a heap are texts, whatever is in them", async () => {

@@ -9,6 +9,7 @@ export class Answer<T> {
   error = $state.raw<ApiError>();
   waiting = $state(false);
   private job = $state("");
+  private url: string | null = null;
   private controller: AbortController | undefined;
 
   get progress(): Progress | undefined {
@@ -17,6 +18,7 @@ export class Answer<T> {
 
   async start(url: string | null, fresh = false): Promise<void> {
     this.stop();
+    this.url = url;
     this.error = undefined;
     if (url === null) {
       this.data = undefined;
@@ -45,6 +47,11 @@ export class Answer<T> {
   cancel(): void {
     void cancelJob(this.job);
     this.controller?.abort();
+  }
+
+  /** Asks once more, after it was cancelled or the server was away. */
+  again(): void {
+    void this.start(this.url, true);
   }
 
   /** The view is gone. */

@@ -267,6 +267,13 @@ export interface Owners extends Envelope {
   fronts: { owners: Owner[]; retained: number; retained_objects: number; covered: number }[];
 }
 
+export interface Cut extends Envelope {
+  references: number;
+  freed: number;
+  freed_objects: number;
+  tree?: ClassNode;
+}
+
 export interface ObjectRow {
   address: string;
   class: string;

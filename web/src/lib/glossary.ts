@@ -31,6 +31,7 @@ export const GLOSSARY = {
   transitiveClosure: "Transitive closure: all that the group reaches. Its bytes are the deep size.",
   kept: "What would be freed with the thread and all its local variables.",
   where: 'Only objects that fulfil this condition are classified, for instance: size > 1K && type ~ "java.*"',
+  cut: "All references from the objects of the one class to those of the other are taken away: what a fix there would give back. Nothing is freed as long as something else leads to it.",
   held: "What the objects at the end of these paths retain, each counted once.",
 } as const;
 

@@ -18,6 +18,11 @@ export function classGroup(name: string): string {
   return PLAIN_CLASS.test(name) && !RESERVED.has(name) ? name : `class(${quote(name)})`;
 }
 
+/** The class objects of a class: they hold its static fields. */
+export function classObjects(name: string): string {
+  return `class_objects(${quote(name)})`;
+}
+
 /** What a classification starts with: all reachable objects, a group, a condition. */
 export interface Base {
   group?: string;

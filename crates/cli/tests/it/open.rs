@@ -155,6 +155,13 @@ fn answers_are_those_of_the_commands() {
         ("threads", &["threads"]),
         ("structures", &["structures"]),
         ("dominators?depth=2", &["dominators", "--depth=2"]),
+        (
+            "check?rule=at%20most%20100000%20instances%20of%20java.lang.String",
+            &[
+                "check",
+                "--rule=at most 100000 instances of java.lang.String",
+            ],
+        ),
     ];
     for (question, arguments) in questions {
         let response = server.get(&format!("/api/v1/sources/0/{question}"));
