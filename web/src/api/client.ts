@@ -62,11 +62,6 @@ export class AnswerCache {
     }
   }
 
-  clear(): void {
-    this.kept.clear();
-    this.size = 0;
-  }
-
   private drop(url: string): void {
     const entry = this.kept.get(url);
     if (!entry) return;

@@ -51,17 +51,21 @@ class Route {
 
   /** Changes choices of the view that is shown; empty ones are dropped. */
   change(params: RouteParams, how: "push" | "replace" = "push"): void {
-    const hash = print({ ...this.place, params: { ...this.params, ...params } });
+    this.show({ ...this.place, params: { ...this.params, ...params } }, how);
+  }
+
+  openSource(source: string, how: "push" | "replace" = "push"): void {
+    this.show({ source, view: "start", params: {} }, how);
+  }
+
+  private show(place: Place, how: "push" | "replace"): void {
+    const hash = print(place);
     if (hash === location.hash) return;
     if (how === "push") location.hash = hash;
     else {
       history.replaceState(null, "", hash);
       this.read();
     }
-  }
-
-  openSource(source: string): void {
-    location.hash = print({ source, view: "start", params: {} });
   }
 
   read(): void {
