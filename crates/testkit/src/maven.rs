@@ -94,17 +94,20 @@ fn installed() -> Option<Maven> {
     Some(maven)
 }
 
-/// Copies what is not there yet; large files are linked where that is possible.
+/// Where a repository has the libraries of `java`.
+const OWN: &str = "dev/anthill";
+
+/// Copies what is not there yet, except for libraries that are built here; large files are linked where that is
+/// possible.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
-        let (entry, kind) = {
-            let entry = entry?;
-            let kind = entry.metadata()?;
-            (entry, kind)
-        };
+        let entry = entry?;
+        let kind = entry.metadata()?;
         let copied = to.join(entry.file_name());
-        if kind.is_dir() {
+        if copied.ends_with(OWN) {
+            continue;
+        } else if kind.is_dir() {
             copy(&entry.path(), &copied)?;
         } else if !copied.exists() {
             let linked = kind.len() > SMALL && fs::hard_link(entry.path(), &copied).is_ok();
