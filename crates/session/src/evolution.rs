@@ -205,7 +205,7 @@ impl Session {
     }
 
     /// A classification tree that only counts.
-    fn count(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
+    pub(crate) fn count(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
         let analysis = self.analysis()?;
         let graph = self.graph();
         let context = Context::new(

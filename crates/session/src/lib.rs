@@ -57,7 +57,7 @@ pub use growth::{JointGrowth, is_identity};
 pub use history::{DumpMoment, HeapMoment, History, LeakWindow, StructureHistory, TypeHistory};
 pub use labels::{Label, edge_kind, frame_name, primitive, quoted};
 pub use merged_paths::{Branch, BranchClass, MergedPaths, RootsByObject};
-pub use newcomers::{Newcomers, Window};
+pub use newcomers::{Newcomers, NewcomersOfKind, Window};
 pub use object_paths::ObjectPaths;
 pub use owners::OwnerFront;
 pub use path_graph::{PathEdge, PathGraph, PathNode};

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use anthill_classify::{OVERALL, Step, TreeNodeId};
 use anthill_graph::transitive_closure;
 use anthill_heap::{BitSet, ObjectId};
 use anthill_structures::Grown;
@@ -21,6 +22,17 @@ pub struct Newcomers {
     pub bytes: i64,
     /// Whether they were told apart from those that were there before; otherwise they are the difference
     /// of what there is of the class.
+    pub by_identity: bool,
+}
+
+/// Newcomers of one kind, as classifiers tell it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewcomersOfKind {
+    /// One for each level.
+    pub keys: Vec<String>,
+    pub objects: i64,
+    pub bytes: i64,
+    /// As of [`Newcomers`].
     pub by_identity: bool,
 }
 
@@ -152,6 +164,50 @@ impl<'a> Window<'a> {
         Ok(newcomers)
     }
 
+    /// The same by any classifiers. Told apart are all newcomers or none.
+    pub fn newcomers_by(
+        &self,
+        grown: &Grown,
+        steps: &[Step],
+    ) -> Result<Vec<NewcomersOfKind>, Error> {
+        let retained = retained_by(self.last, Some(grown.last().number))?;
+        let before = retained_by(self.first, grown.first().map(|one| one.number))?;
+        let by_identity = self.is_by_identity();
+        let mut kinds = match by_identity {
+            true => {
+                let mut new = BitSet::new(self.last.state().len() as usize);
+                let objects = retained
+                    .iter()
+                    .filter(|&node| node < self.last.state().len());
+                objects
+                    .filter(|&object| self.is_new(object, &before) == Some(true))
+                    .for_each(|object| new.insert(object));
+                kinds(self.last, new, steps)?
+            }
+            false => {
+                let mut now = kinds(self.last, retained, steps)?;
+                for (keys, (objects, bytes)) in kinds(self.first, before, steps)? {
+                    let sum = now.entry(keys).or_default();
+                    sum.0 -= objects;
+                    sum.1 -= bytes;
+                }
+                now
+            }
+        };
+        kinds.retain(|_, sum| *sum != (0, 0));
+        let kinds = kinds
+            .into_iter()
+            .map(|(keys, (objects, bytes))| NewcomersOfKind {
+                keys,
+                objects,
+                bytes,
+                by_identity,
+            });
+        let mut kinds: Vec<NewcomersOfKind> = kinds.collect();
+        kinds.sort_by(|a, b| (Reverse(a.bytes), &a.keys).cmp(&(Reverse(b.bytes), &b.keys)));
+        Ok(kinds)
+    }
+
     /// Whether an object of the last state was not in a group of the first; nothing if that is not known.
     fn is_new(&self, object: ObjectId, before: &BitSet) -> Option<bool> {
         match self.past(object) {
@@ -215,6 +271,33 @@ fn deep(session: &Session, number: u32) -> Result<u64, Error> {
     let graph = session.graph();
     let reached = transitive_closure(&graph, &[session.head(number)?]);
     Ok(graph.totals(&reached).bytes)
+}
+
+/// The objects and bytes of a group by the keys of the leaves of a classification tree.
+fn kinds(
+    session: &Session,
+    group: BitSet,
+    steps: &[Step],
+) -> Result<FxHashMap<Vec<String>, (i64, i64)>, Error> {
+    let group = group.resized(session.state().len() as usize);
+    let tree = session.count(&group, steps)?;
+    let mut kinds: FxHashMap<Vec<String>, (i64, i64)> = FxHashMap::default();
+    let mut waiting: Vec<(TreeNodeId, Vec<String>)> = vec![(OVERALL, Vec::new())];
+    while let Some((at, keys)) = waiting.pop() {
+        let node = tree.node(at);
+        if node.children.is_empty() && at != OVERALL {
+            let sum = kinds.entry(keys).or_default();
+            sum.0 += node.objects as i64;
+            sum.1 += node.shallow as i64;
+            continue;
+        }
+        waiting.extend(node.children.iter().map(|&child| {
+            let mut keys = keys.clone();
+            keys.push(tree.node(child).key.clone());
+            (child, keys)
+        }));
+    }
+    Ok(kinds)
 }
 
 /// What a structure retains; nothing if there is none.

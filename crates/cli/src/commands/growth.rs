@@ -6,17 +6,19 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
+use anthill_classify::Step;
 use anthill_session::{Window, is_identity};
 use anthill_structures::{Grown, Inventory, grown, growth_portion};
 use anthill_trace::{Point, is_trace};
 use clap::Args;
 use serde::Serialize;
 
+use crate::definitions::{DefinitionArguments, mistaken};
 use crate::failure::Failure;
 use crate::output::units::{bytes, counted};
 use crate::output::{Out, csv, json};
 use crate::source::{Source, SourceArguments, limit, percent, point};
-use rows::{COLUMNS, Changes, Joint, Newcomer, Outer, Site, Structure};
+use rows::{COLUMNS, Changes, Joint, Newcomer, NewcomerKind, Outer, Site, Structure};
 
 /// Find data structures that grow: from dump to dump, or over a recording
 ///
@@ -35,6 +37,8 @@ Examples:
       With the figures of each dump
   anthill growth app.trace --from 1m --to last
       Between two points of a recording
+  anthill growth app.trace --by allocation-site
+      What came into them, by where it was allocated
   anthill growth app.trace --csv > growth.csv
       For a spreadsheet: retained, deep and elements at both ends
   anthill growth before.hprof after.hprof --fail-on hgp=20%
@@ -60,12 +64,28 @@ pub struct Arguments {
     /// Every structure that grew, those inside of others too
     #[arg(long)]
     pub inside: bool,
+    /// Also split the newcomers by these classifiers, e.g. `package, type` or `allocation-site`
+    #[arg(long, value_name = "STEPS")]
+    pub by: Option<String>,
+    #[command(flatten)]
+    pub definitions: DefinitionArguments,
     /// Print CSV, one line for each structure or group of them
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
     /// End with exit code 1 if a structure, or several together, make up at least this part of the growth
     #[arg(long, value_name = "hgp=PERCENT", value_parser = fail_on)]
     pub fail_on: Option<f64>,
+}
+
+impl Arguments {
+    /// What newcomers are split by; nothing if that is not asked for.
+    fn steps(&self) -> Result<Vec<Step>, Failure> {
+        let Some(by) = &self.by else {
+            return Ok(Vec::new());
+        };
+        let steps = self.definitions.read()?.steps(by);
+        steps.map_err(|mistake| mistaken(&mistake, "--by", by))
+    }
 }
 
 fn fail_on(text: &str) -> Result<f64, String> {
@@ -81,8 +101,9 @@ const MOST_OF_GROWTH: f64 = 80.0;
 const MUCH_ELSEWHERE: f64 = 20.0;
 
 pub fn show(arguments: &Arguments) -> Result<(), Failure> {
+    let steps = arguments.steps()?;
     let states = States::open(arguments)?;
-    let growth = Growth::new(arguments, &states)?;
+    let growth = Growth::new(arguments, &steps, &states)?;
     let mut out = states.last.out();
     if arguments.source.json {
         json::print(&mut out, &states.last, "growth", &growth)?;
@@ -238,7 +259,7 @@ struct State {
 }
 
 impl Growth {
-    fn new(arguments: &Arguments, states: &States) -> Result<Self, Failure> {
+    fn new(arguments: &Arguments, steps: &[Step], states: &States) -> Result<Self, Failure> {
         let (first, last) = (&states.first.session, &states.last.session);
         let inventories = &states.inventories;
         let (before, after) = (&inventories[0], &inventories[inventories.len() - 1]);
@@ -299,6 +320,13 @@ impl Growth {
                 elements: one.curve.iter().map(|one| (*one)?.elements).collect(),
                 never_shrinks: one.never_shrinks(),
                 newcomers: newcomers.map(Newcomer::from).collect(),
+                newcomers_by: match steps {
+                    [] => None,
+                    steps => {
+                        let kinds = window.newcomers_by(one, steps)?.into_iter();
+                        Some(kinds.map(NewcomerKind::from).collect())
+                    }
+                },
                 allocation_sites: sites
                     .map(|(site, objects)| Site { site, objects })
                     .collect(),

@@ -408,6 +408,20 @@ fn newcomers_are_told_apart_where_a_recording_can() {
         });
         assert_eq!(list["newcomers"][0], expected, "{name}: {growth:#}");
         assert_eq!(list["new_share"], share, "{name}");
+        let by = json(&["growth", &path, "--no-index", "--by", "type, size"]);
+        let kind = &by["structures"][0]["newcomers_by"][0];
+        let (told, number) = if name == "all" {
+            (true, 15)
+        } else {
+            (false, 10)
+        };
+        let expected = serde_json::json!({
+            "keys": ["shop.Order", kind["keys"][1]],
+            "objects": number,
+            "bytes": number * 100,
+            "by_identity": told,
+        });
+        assert_eq!(*kind, expected, "{name}: {by:#}");
         let text = print(&["growth", &path, "--no-index"]);
         let line = match by_identity {
             true => "newcomers, by identity: 15 shop.Order",
@@ -455,6 +469,37 @@ fn definitions_that_come_through_a_pipe_hold_for_every_state() {
         basket["elements"],
         serde_json::json!([10, 30]),
         "{growth:#}"
+    );
+}
+
+#[test]
+fn a_wrapper_is_followed_by_what_it_wraps() {
+    let states = [("Left", 10), ("Right", 40)].map(|(holder, orders)| {
+        let mut heap = HeapBuilder::new();
+        heap.object(holder, &format!("shop.{holder}"), 16);
+        heap.object(
+            "wrapper",
+            "java.util.Collections$SynchronizedCollection",
+            24,
+        );
+        add_orders(&mut heap, orders);
+        add_list(&mut heap, "list", orders);
+        heap.edges(&format!("{holder} -> wrapper, wrapper -> list"));
+        heap.root(holder);
+        let state = heap.build();
+        let address = state.addresses.address(heap.id("list"));
+        let identities = Identities::tracked(&state, [(5, address)]);
+        (state, identities)
+    });
+    let path = trace_of("growth-wrapped.trace", states);
+    let growth = json(&["growth", &path, "--no-index"]);
+    let [list] = &growth["structures"].as_array().unwrap()[..] else {
+        panic!("one structure: {growth:#}");
+    };
+    assert_eq!(list["elements"], serde_json::json!([10, 40]), "{growth:#}");
+    assert_eq!(
+        (&list["approximate"], &list["born"]),
+        (&false.into(), &false.into())
     );
 }
 

@@ -1,6 +1,6 @@
 //! What `anthill growth` shows of structures, alone or together, as JSON, text and CSV.
 
-use anthill_session::{JointGrowth, Newcomers, Session, Window};
+use anthill_session::{JointGrowth, Newcomers, NewcomersOfKind, Session, Window};
 use anthill_structures::{Grown, Inventory};
 use serde::Serialize;
 
@@ -8,8 +8,9 @@ use crate::failure::Failure;
 use crate::output::Out;
 use crate::output::units::{bytes, count, counted};
 
-/// Classes of newcomers that are shown.
+/// Classes of newcomers that are shown, and kinds of them if they are asked for.
 const MOST_CLASSES: usize = 3;
+const MOST_KINDS: usize = 10;
 
 /// The columns of CSV.
 pub const COLUMNS: [&str; 14] = [
@@ -105,6 +106,9 @@ pub struct Structure {
     pub elements: Vec<Option<u64>>,
     pub never_shrinks: bool,
     pub newcomers: Vec<Newcomer>,
+    /// By the classifiers after --by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newcomers_by: Option<Vec<NewcomerKind>>,
     /// Where newcomers were allocated, as far as that is known.
     pub allocation_sites: Vec<Site>,
 }
@@ -130,6 +134,26 @@ pub struct Newcomer {
     pub bytes: i64,
     /// Whether they are objects that were not there before; otherwise a difference of numbers.
     pub by_identity: bool,
+}
+
+#[derive(Serialize)]
+pub struct NewcomerKind {
+    /// One for each level.
+    pub keys: Vec<String>,
+    pub objects: i64,
+    pub bytes: i64,
+    pub by_identity: bool,
+}
+
+impl From<NewcomersOfKind> for NewcomerKind {
+    fn from(of: NewcomersOfKind) -> Self {
+        NewcomerKind {
+            keys: of.keys,
+            objects: of.objects,
+            bytes: of.bytes,
+            by_identity: of.by_identity,
+        }
+    }
 }
 
 impl From<Newcomers> for Newcomer {
@@ -319,7 +343,8 @@ impl Structure {
         Ok(())
     }
 
-    /// Objects that were told apart from those there before, then differences of what there is.
+    /// Objects that were told apart from those there before, then differences of what there is; of what was
+    /// asked for after --by more, each in a line of its own.
     fn newcomers_text(&self, out: &mut Out) -> Result<(), Failure> {
         for (by_identity, words) in [
             (true, "newcomers, by identity"),
@@ -329,21 +354,28 @@ impl Structure {
             let of_kind = of_kind.filter(|of| of.by_identity == by_identity && of.bytes > 0);
             let shown: Vec<String> = of_kind
                 .take(MOST_CLASSES)
-                .map(|of| {
-                    let objects = count(of.objects.unsigned_abs());
-                    let sign = match (by_identity, of.objects < 0) {
-                        (true, _) => "",
-                        (_, true) => "−",
-                        _ => "+",
-                    };
-                    let size = bytes(of.bytes.unsigned_abs());
-                    format!("{sign}{objects} {} ({size})", of.class)
-                })
+                .map(|of| came(of.objects, of.bytes, by_identity, &of.class))
                 .collect();
             if !shown.is_empty() {
                 out.line(format!("  {words}: {}", shown.join(", ")))?;
             }
         }
+        let kinds = self.newcomers_by.iter().flatten();
+        for of in kinds.filter(|of| of.bytes > 0).take(MOST_KINDS) {
+            let kind = came(of.objects, of.bytes, of.by_identity, &of.keys.join(" › "));
+            out.line(format!("    {kind}"))?;
+        }
         Ok(())
     }
+}
+
+/// Newcomers of a kind in words; a difference has a sign.
+fn came(objects: i64, size: i64, by_identity: bool, kind: &str) -> String {
+    let sign = match (by_identity, objects < 0) {
+        (true, _) => "",
+        (_, true) => "−",
+        _ => "+",
+    };
+    let number = count(objects.unsigned_abs());
+    format!("{sign}{number} {kind} ({})", bytes(size.unsigned_abs()))
 }
