@@ -2,17 +2,25 @@
 
 use std::io::Write;
 
+use anthill_assertions::Severity;
+
 use super::{Verdict, Verdicts};
 use crate::failure::Failure;
 use crate::output::Out;
 
-pub fn junit(verdicts: &Verdicts, name: &str, out: &mut Out) -> Result<(), Failure> {
+/// What is below the severity that makes a check fail is told, but is no failure.
+pub fn junit(
+    verdicts: &Verdicts,
+    name: &str,
+    least: Severity,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let checks = &verdicts.checks;
     let skipped = checks
         .iter()
         .filter(|check| check.not_checked.is_some())
         .count();
-    let failures = checks.iter().filter(|check| !check.holds).count();
+    let failures = verdicts.violated(least);
     out.line("<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     out.line(format!(
         "<testsuite name=\"{}\" time=\"0\" tests=\"{}\" errors=\"0\" skipped=\"{skipped}\" failures=\"{failures}\">",
@@ -20,13 +28,13 @@ pub fn junit(verdicts: &Verdicts, name: &str, out: &mut Out) -> Result<(), Failu
         checks.len()
     ))?;
     for check in checks {
-        case(check, name, out)?;
+        case(check, name, least, out)?;
     }
     out.line("</testsuite>")?;
     Ok(out.flush()?)
 }
 
-fn case(check: &Verdict, file: &str, out: &mut Out) -> Result<(), Failure> {
+fn case(check: &Verdict, file: &str, least: Severity, out: &mut Out) -> Result<(), Failure> {
     let opening = format!(
         "  <testcase name=\"{}\" classname=\"{}\" time=\"0\"",
         escaped(&check.name),
@@ -51,13 +59,15 @@ fn case(check: &Verdict, file: &str, out: &mut Out) -> Result<(), Failure> {
         body += &format!("\n… {} more objects\n", check.omitted);
     }
     out.line(format!("{opening}>"))?;
-    write!(
-        out,
-        "    <failure message=\"{}\" type=\"{kind}\">{}</failure>\n  </testcase>\n",
-        escaped(&message),
-        escaped(&body)
-    )?;
-    Ok(())
+    let body = escaped(&body);
+    match check.severity >= least {
+        true => out.line(format!(
+            "    <failure message=\"{}\" type=\"{kind}\">{body}</failure>",
+            escaped(&message)
+        ))?,
+        false => out.line(format!("    <system-out>{body}</system-out>"))?,
+    }
+    Ok(out.line("  </testcase>")?)
 }
 
 /// Text in XML; characters that XML cannot have are replaced.

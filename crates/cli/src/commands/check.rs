@@ -319,7 +319,7 @@ impl Check<'_> {
         match format {
             Format::Text => self.text(verdicts, &mut out),
             Format::Json => json::print_as(&mut out, source, &name, "check", verdicts),
-            Format::Junit => junit(verdicts, &name, &mut out),
+            Format::Junit => junit(verdicts, &name, self.arguments.fail_on.least(), &mut out),
             Format::Sarif => sarif(verdicts, files, &mut out),
         }
     }

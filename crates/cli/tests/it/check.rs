@@ -250,7 +250,8 @@ fn build_servers_and_code_scanning_can_read_it() {
     let rules = scratch("formats.rules");
     let text = "# orders\nrule \"few < & >\": instances of shop.Order at most 200\n\
                 rule: instances of shop.Order at least 1\n\
-                rule: dead group(nobody)\n";
+                rule: dead group(nobody)\n\
+                rule warned: instances of shop.Order at most 300 severity warning\n";
     std::fs::write(&rules, text).unwrap();
     let rules = rules.to_str().unwrap();
     let format = |format: &str| {
@@ -261,7 +262,7 @@ fn build_servers_and_code_scanning_can_read_it() {
     let xml = format("junit");
     assert!(xml.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite "));
     for attribute in [
-        "tests=\"3\"",
+        "tests=\"4\"",
         "failures=\"1\"",
         "errors=\"0\"",
         "skipped=\"1\"",
@@ -274,6 +275,7 @@ fn build_servers_and_code_scanning_can_read_it() {
         "{xml}"
     );
     assert!(xml.contains("type=\"instances\""), "{xml}");
+    assert_eq!(xml.matches("<system-out>").count(), 1, "{xml}");
     well_formed(&xml);
 
     let sarif: Value = serde_json::from_str(&format("sarif")).unwrap();
@@ -286,9 +288,10 @@ fn build_servers_and_code_scanning_can_read_it() {
         .iter()
         .map(|rule| &rule["id"])
         .collect();
-    assert_eq!(ids.len(), 3);
+    assert_eq!(ids.len(), 4);
     let results = run["results"].as_array().unwrap();
-    assert_eq!(results.len(), 1);
+    assert_eq!(results.len(), 2);
+    assert_eq!(results[1]["level"], "warning");
     let result = &results[0];
     let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
     assert_eq!(
