@@ -177,6 +177,23 @@ test("the timeline has the recording's states, and one that is chosen is chosen 
   );
 });
 
+test("dragging over the chart chooses a window", async () => {
+  const { page } = opened;
+  await visit(page, `#/${recording}/timeline`);
+  const canvas = page.locator("canvas").first();
+  await canvas.waitFor();
+  const { x, y, width } = (await canvas.boundingBox())!;
+  await page.mouse.move(x + 0.1 * width, y + 150);
+  await page.mouse.down();
+  await page.mouse.move(x + 0.97 * width, y + 160, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForFunction(() => location.hash.includes("from="));
+  await page.getByRole("link", { name: "What grows here?" }).click();
+  await settled(page);
+  expect(page.url()).toMatch(/growth\?from=%231&to=%23\d+/);
+  expect(await page.locator("article").first().innerText()).toContain("anthill.samples.Growth.leak");
+});
+
 test("what was born and died is the command line's", async () => {
   await visit(opened.page, `#/${recording}/growth?tab=diff&from=%231&to=last`);
   interface Changed extends Node {

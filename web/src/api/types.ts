@@ -368,6 +368,15 @@ export interface Timeline extends Envelope {
   }[];
   allocation_rates: number[];
   marks: { time_ns: number; text: string }[];
+  /** Assertions of the program that did not hold; of recordings only. */
+  violations?: {
+    time_ns: number;
+    kind: string;
+    message: string | null;
+    class: string;
+    count: number;
+    text: string;
+  }[];
   costs: { pause_ns: number; agent_cpu_ns: number; recorder_cpu_ns: number };
   dropped: { time_ns: number; what: string; amount: number; reason: string }[];
   leak_window: LeakWindow | null;

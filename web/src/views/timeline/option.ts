@@ -72,6 +72,13 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
     label: { formatter: label(mark.text), color: ink("muted"), position: "insideEndTop" as const },
     lineStyle: { color: ink("muted"), type: "dashed" as const },
   }));
+  for (const violation of timeline.violations ?? []) {
+    lines.push({
+      xAxis: violation.time_ns,
+      label: { formatter: label(violation.kind), color: ink("high"), position: "insideEndTop" as const },
+      lineStyle: { color: ink("high"), type: "dashed" as const },
+    });
+  }
   if (shown.chosen !== null && times[shown.chosen] !== undefined) {
     lines.push({
       xAxis: times[shown.chosen]!,
