@@ -161,7 +161,12 @@ fn the_overhead_is_kept_while_the_heap_grows() {
     let options = ["--overhead", "40%", "--every", "50ms"];
     let mut recorded = Recorded::start(jdk, &trace, &options, "GrowingRegistry", &["5000"], &[]);
     let trace = recorded.trace.clone();
-    let states = |trace: &str| json(&["timeline", trace])["states"].as_array().unwrap().len();
+    let states = |trace: &str| {
+        json(&["timeline", trace])["states"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
     // Longer on a machine that is busy with something else.
     for step in 0..600 {
         if step >= 60 && states(&trace) >= 2 {
