@@ -84,6 +84,8 @@ async function record(folder: string, file: string): Promise<string> {
 
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), "anthill-e2e-"));
+  // Indexes of these files go with them.
+  process.env.XDG_CACHE_HOME = folder;
   compile(folder);
 
   const cache = await start(folder, "anthill.samples.MultiCache", "20000");
@@ -107,10 +109,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const recording = await record(folder, join(folder, "growth.trace"));
 
   const files = [multicache, recording, hostile, ...growing];
-  const server = spawn(PROGRAM, ["open", "--no-browser", ...files], {
-    stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, XDG_CACHE_HOME: folder },
-  });
+  const server = spawn(PROGRAM, ["open", "--no-browser", ...files], { stdio: ["ignore", "pipe", "inherit"] });
   const address = await line(server, /^http/);
   project.provide("address", address);
   project.provide("program", PROGRAM);
