@@ -22,7 +22,7 @@ use crate::symbols::Symbols;
 
 static CURRENT: RwLock<Option<Arc<Session>>> = RwLock::new(None);
 
-const COST_EVERY: Duration = Duration::from_secs(5);
+const COST_EVERY: Duration = Duration::from_secs(1);
 
 /// What the agent thread does next.
 pub enum Work {
@@ -251,12 +251,12 @@ impl Session {
     }
 
     fn write_events(&self) {
-        let mut last_cost = Instant::now();
+        let mut last_cost = None;
         let broken = self.outbox.send_to(&self.stream, || {
             let cpu = clock::thread_cpu();
             self.spent.writer_cpu_ns.store(cpu, Ordering::Relaxed);
-            if last_cost.elapsed() > COST_EVERY {
-                last_cost = Instant::now();
+            if last_cost.is_none_or(|last: Instant| last.elapsed() > COST_EVERY) {
+                last_cost = Some(Instant::now());
                 self.outbox.say(&self.cost());
             }
         });

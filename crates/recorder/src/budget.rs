@@ -90,14 +90,14 @@ impl Budget {
         cost.pause.as_secs_f64() + cost.beside.as_secs_f64() / self.cores
     }
 
-    /// How many bytes should lie between two samples, given what sampling did in the last `time`
+    /// How many bytes should lie between two samples, given what sampling cost in the last `time`
     /// at the present interval.
-    pub fn sampling(&self, interval: u64, cost: Duration, time: Duration) -> u64 {
+    pub fn sampling(&self, interval: u64, cost: Cost, time: Duration) -> u64 {
         let Some(share) = self.share else {
             return interval;
         };
         let allowed = time.as_secs_f64() * share * FOR_SAMPLES;
-        let ratio = cost.as_secs_f64() / allowed.max(1e-9);
+        let ratio = self.seconds(cost) / allowed.max(1e-9);
         // Half of what is allowed is near enough; otherwise the interval would change all the time.
         if (0.25..=1.0).contains(&ratio) {
             return interval;
@@ -157,17 +157,17 @@ mod tests {
         let budget = Budget::new(0.03, 2);
         let second = Duration::from_secs(1);
         // 40 GB/s of allocation, 20 µs a sample.
-        let cost_at = |interval: u64| Duration::from_secs_f64(40e9 / interval as f64 * 20e-6);
+        let cost_at = |interval: u64| Cost {
+            pause: Duration::from_secs_f64(40e9 / interval as f64 * 20e-6),
+            beside: Duration::ZERO,
+        };
         let mut interval = 512 << 10;
         for _ in 0..20 {
             interval = budget.sampling(interval, cost_at(interval), second);
         }
-        let share = cost_at(interval).as_secs_f64();
+        let share = cost_at(interval).pause.as_secs_f64();
         assert!(share <= 0.03 * FOR_SAMPLES, "{share}");
         assert!(share >= 0.03 * FOR_SAMPLES / 8.0, "{share}");
-        assert_eq!(
-            budget.sampling(512 << 10, Duration::ZERO, second),
-            128 << 10
-        );
+        assert_eq!(budget.sampling(512 << 10, cost(0, 0), second), 128 << 10);
     }
 }

@@ -17,6 +17,7 @@ mod options;
 mod program;
 mod recorder;
 mod recording;
+mod sampling;
 mod schedule;
 mod spool;
 mod walk;

@@ -141,8 +141,9 @@ impl RecordingOptions {
     }
 }
 
-/// Bytes between two samples at the start of a recording.
-pub(crate) const FIRST_SAMPLING: u32 = 512 << 10;
+/// Bytes between two samples at the start of a recording. Sparse: the first ones are the dearest, since
+/// everything on their stacks has yet to be named.
+pub(crate) const FIRST_SAMPLING: u32 = 2 << 20;
 
 #[cfg(test)]
 mod tests {

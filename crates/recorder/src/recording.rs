@@ -21,6 +21,7 @@ use crate::control::{self, Reply, Request};
 use crate::convert::{Converted, Converter, Job, Source, Written};
 use crate::events::Events;
 use crate::options::FIRST_SAMPLING;
+use crate::sampling::Sampling;
 use crate::schedule::Schedule;
 use crate::spool::{Spool, room};
 use crate::walk::ClassTable;
@@ -30,8 +31,6 @@ use crate::{Error, Identity, Jvm, RecordingOptions};
 const TICK: Duration = Duration::from_millis(250);
 /// How often waiting events are written: each time makes a block.
 const WRITE_TICK: Duration = Duration::from_secs(1);
-/// How often the sampling interval is considered.
-const SAMPLING_TICK: Duration = Duration::from_secs(5);
 /// Objects that are followed by weak handles at the same time: each makes the pause of a state about
 /// 300 ns longer.
 const MOST_FOLLOWED: u32 = 100_000;
@@ -99,14 +98,6 @@ pub struct Recording {
     trouble: Option<String>,
 }
 
-struct Sampling {
-    interval: u64,
-    /// What the agent said last when the interval was considered.
-    at: Duration,
-    event_ns: u64,
-    latest_event_ns: u64,
-}
-
 /// Says something to the person who started the recording.
 pub type Say = fn(&str);
 
@@ -168,12 +159,7 @@ impl Recording {
             state_per_heap: FIRST_STATE_PER_HEAP,
             used_heap: 0,
             last_gc: 0,
-            sampling: Sampling {
-                interval: FIRST_SAMPLING.into(),
-                at: Duration::ZERO,
-                event_ns: 0,
-                latest_event_ns: 0,
-            },
+            sampling: Sampling::new(FIRST_SAMPLING),
             stopping: None,
             written: Duration::ZERO,
             trouble: None,
@@ -287,8 +273,8 @@ impl Recording {
             FromAgent::Assertions(counts) => self.counted(&counts),
             FromAgent::Shape(shape) => self.classes.add_shape(shape),
             FromAgent::Cost(cost) => {
-                self.sampling.latest_event_ns = cost.event_ns;
                 self.events.agent_cost(&cost);
+                self.tune_sampling(&cost);
             }
             FromAgent::Class(class) => {
                 self.classes.add_class(&class);
@@ -467,6 +453,7 @@ impl Recording {
     }
 
     fn state_written(&mut self, converted: Converted) {
+        self.sampling.interrupt();
         let Some(pending) = self.pending.take() else {
             return;
         };
@@ -553,7 +540,6 @@ impl Recording {
     fn tick(&mut self, say: Say) {
         self.take_if_due();
         self.check_if_due();
-        self.tune_sampling();
         let now = self.clock.now();
         if now.saturating_sub(self.written) >= WRITE_TICK {
             self.written = now;
@@ -581,23 +567,15 @@ impl Recording {
         }
     }
 
-    fn tune_sampling(&mut self) {
+    /// States and checks have a budget of their own: what they cost says nothing about samples.
+    fn tune_sampling(&mut self, cost: &wire::Cost) {
         if self.writer.is_none() {
             return;
         }
-        let now = self.clock.now();
-        let time = now.saturating_sub(self.sampling.at);
-        if time < SAMPLING_TICK {
-            return;
+        if self.pending.is_some() || !self.checks.is_idle() {
+            return self.sampling.interrupt();
         }
-        let spent = self.sampling.latest_event_ns - self.sampling.event_ns;
-        let cost = Duration::from_nanos(spent);
-        let interval = self.budget.sampling(self.sampling.interval, cost, time);
-        self.sampling.at = now;
-        self.sampling.event_ns = self.sampling.latest_event_ns;
-        if interval != self.sampling.interval {
-            self.sampling.interval = interval;
-            let bytes = u32::try_from(interval).unwrap_or(u32::MAX);
+        if let Some(bytes) = self.sampling.tune(&self.budget, cost, own_cpu()) {
             let follow = self.follow();
             self.send(&ToAgent::SetSampling(wire::SetSampling { bytes, follow }));
         }

@@ -95,6 +95,7 @@ impl Recording {
     }
 
     pub(super) fn checked(&mut self, result: Result<Vec<Found>, String>, cpu: Duration) {
+        self.sampling.interrupt();
         let Some((mut run, pause)) = self.checks.checking() else {
             return;
         };
