@@ -1,5 +1,6 @@
 package anthill.samples;
 
+import com.github.benmanes.caffeine.cache.AsyncCache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.google.common.cache.Cache;
 import com.google.common.cache.CacheBuilder;
@@ -9,7 +10,9 @@ import com.google.common.collect.HashBasedTable;
 import com.google.common.collect.HashBiMap;
 import com.google.common.collect.HashMultimap;
 import com.google.common.collect.HashMultiset;
+import com.google.common.collect.ImmutableBiMap;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableListMultimap;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
@@ -21,8 +24,14 @@ import com.google.common.collect.Multimap;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.Recycler;
 import io.netty.util.concurrent.FastThreadLocal;
+import io.netty.util.concurrent.FastThreadLocalThread;
+import io.netty.util.internal.DefaultPriorityQueue;
+import io.netty.util.internal.InternalThreadLocalMap;
+import io.netty.util.internal.PlatformDependent;
+import io.netty.util.internal.PriorityQueueNode;
 import it.unimi.dsi.fastutil.ints.Int2IntOpenHashMap;
 import it.unimi.dsi.fastutil.ints.Int2ObjectOpenHashMap;
+import it.unimi.dsi.fastutil.ints.Int2ReferenceOpenHashMap;
 import it.unimi.dsi.fastutil.ints.IntArrayList;
 import it.unimi.dsi.fastutil.ints.IntOpenHashSet;
 import it.unimi.dsi.fastutil.longs.Long2ObjectLinkedOpenHashMap;
@@ -33,25 +42,35 @@ import it.unimi.dsi.fastutil.objects.Object2ObjectLinkedOpenHashMap;
 import it.unimi.dsi.fastutil.objects.Object2ObjectOpenHashMap;
 import it.unimi.dsi.fastutil.objects.Object2ObjectRBTreeMap;
 import it.unimi.dsi.fastutil.objects.Object2ReferenceOpenHashMap;
+import it.unimi.dsi.fastutil.objects.ObjectArrayFIFOQueue;
 import it.unimi.dsi.fastutil.objects.ObjectArrayList;
+import it.unimi.dsi.fastutil.objects.ObjectArraySet;
+import it.unimi.dsi.fastutil.objects.ObjectBigArrayBigList;
+import it.unimi.dsi.fastutil.objects.ObjectHeapPriorityQueue;
 import it.unimi.dsi.fastutil.objects.ObjectOpenHashSet;
 import it.unimi.dsi.fastutil.objects.ObjectRBTreeSet;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.eclipse.collections.impl.bag.mutable.HashBag;
 import org.eclipse.collections.impl.factory.Lists;
 import org.eclipse.collections.impl.list.mutable.FastList;
+import org.eclipse.collections.impl.map.mutable.ConcurrentMutableHashMap;
 import org.eclipse.collections.impl.map.mutable.UnifiedMap;
 import org.eclipse.collections.impl.map.mutable.primitive.IntObjectHashMap;
 import org.eclipse.collections.impl.map.mutable.primitive.ObjectIntHashMap;
+import org.eclipse.collections.impl.map.sorted.mutable.TreeSortedMap;
 import org.eclipse.collections.impl.multimap.list.FastListMultimap;
 import org.eclipse.collections.impl.set.mutable.UnifiedSet;
 import org.eclipse.collections.impl.set.sorted.mutable.TreeSortedSet;
+import org.eclipse.collections.impl.stack.mutable.ArrayStack;
 
 /**
  * Data structures of libraries, with as many elements as their lines say.
@@ -100,6 +119,20 @@ final class Libraries {
         }
     }
 
+    static final class Node implements PriorityQueueNode {
+        private int index = INDEX_NOT_IN_QUEUE;
+
+        @Override
+        public int priorityQueueIndex(DefaultPriorityQueue<?> queue) {
+            return index;
+        }
+
+        @Override
+        public void priorityQueueIndex(DefaultPriorityQueue<?> queue, int i) {
+            index = i;
+        }
+    }
+
     static <T> T make(String name, T structure, int elements) {
         made.add(new Made(name, structure));
         Console.truth(name, elements);
@@ -144,12 +177,30 @@ final class Libraries {
         make(name, cache, elements);
     }
 
-    static void guava() {
+    static void asynchronous(String name, AsyncCache<Object, Object> cache, int elements) {
+        for (int i = 0; i < elements; i++) {
+            cache.put(key(i), CompletableFuture.completedFuture("value " + i));
+        }
+        cache.synchronous().cleanUp();
+        make(name, cache, elements);
+    }
+
+    /** Made by a method that only its own package may call. */
+    @SuppressWarnings("unchecked")
+    static <T> T hidden(String name) throws ReflectiveOperationException {
+        Method create = Class.forName(name).getDeclaredMethod("create");
+        create.setAccessible(true);
+        return (T) create.invoke(null);
+    }
+
+    static void guava() throws ReflectiveOperationException {
         cache("CacheBuilder", CacheBuilder.newBuilder().build(), 200);
         cache("CacheBuilder, bounded", CacheBuilder.newBuilder().maximumSize(10000)
                 .expireAfterWrite(1, TimeUnit.HOURS).build(), 201);
         cache("CacheBuilder, weak", CacheBuilder.newBuilder().weakKeys().softValues().build(), 202);
         cache("CacheBuilder, weak values", CacheBuilder.newBuilder().weakValues().build(), 203);
+        Map<Object, Object> inner = CacheBuilder.newBuilder().build().asMap();
+        fill("CacheBuilder, as a map", inner, 204);
         make("ImmutableList", ImmutableList.of("1", "2", "3", "4"), 4);
         make("ImmutableList of 1", ImmutableList.of("1"), 1);
         make("ImmutableSet", ImmutableSet.of("1", "2", "3"), 3);
@@ -158,6 +209,12 @@ final class Libraries {
         make("ImmutableMap of 1", ImmutableMap.of("1", "a"), 1);
         make("ImmutableSortedSet", ImmutableSortedSet.of("1", "2", "3"), 3);
         make("ImmutableSortedMap", ImmutableSortedMap.of("1", "a", "2", "b"), 2);
+        make("ImmutableBiMap", ImmutableBiMap.of("1", "a", "2", "b", "3", "c"), 3);
+        make("ImmutableListMultimap", ImmutableListMultimap.of("1", "a", "2", "b", "2", "c"), 2);
+        Map<Object, Object> compactMap = hidden("com.google.common.collect.CompactHashMap");
+        fill("CompactHashMap", compactMap, 62);
+        Collection<Object> compactSet = hidden("com.google.common.collect.CompactHashSet");
+        fill("CompactHashSet", compactSet, 63);
         fill("HashBiMap", HashBiMap.create(), 60);
         Multimap<Object, Object> lists = ArrayListMultimap.create();
         Multimap<Object, Object> sets = HashMultimap.create();
@@ -190,6 +247,12 @@ final class Libraries {
         caffeine("Caffeine", Caffeine.newBuilder().build(), 300);
         caffeine("Caffeine, bounded", Caffeine.newBuilder().maximumSize(10000).build(), 301);
         caffeine("Caffeine, weak keys", Caffeine.newBuilder().weakKeys().expireAfterAccess(1, TimeUnit.HOURS).build(), 302);
+        Map<Object, Object> unbounded = Caffeine.newBuilder().build().asMap();
+        fill("Caffeine, as a map", unbounded, 303);
+        Map<Object, Object> bounded = Caffeine.newBuilder().maximumSize(10000).build().asMap();
+        fill("Caffeine, bounded, as a map", bounded, 304);
+        asynchronous("Caffeine, asynchronous", Caffeine.newBuilder().buildAsync(), 305);
+        asynchronous("Caffeine, bounded, asynchronous", Caffeine.newBuilder().maximumSize(10000).buildAsync(), 306);
     }
 
     static void scalas() {
@@ -235,11 +298,54 @@ final class Libraries {
         make("ArrayBuffer", buffer, 100);
         make("ListBuffer", listBuffer, 100);
         make("TrieMap", tries, 100);
+        make("Nil", scala.collection.immutable.Nil$.MODULE$, 0);
+        scala.collection.immutable.Queue<Object> queue = scala.collection.immutable.Queue$.MODULE$.empty();
+        for (int i = 0; i < 20; i++) {
+            queue = queue.enqueue("element " + i);
+        }
+        make("immutable.Queue", queue, 20);
+        make("immutable.Queue, its tail", queue.tail().enqueue("last"), 20);
+        make("ArraySeq", new scala.collection.immutable.ArraySeq.ofRef<>(new String[] {"1", "2", "3"}), 3);
+        trees();
+        scala.collection.mutable.ArrayDeque<Object> deque = new scala.collection.mutable.ArrayDeque<>(16);
+        scala.collection.mutable.LinkedHashSet<Object> linkedSet = new scala.collection.mutable.LinkedHashSet<>();
+        scala.collection.mutable.PriorityQueue<String> ordered =
+                new scala.collection.mutable.PriorityQueue<>(scala.math.Ordering.String$.MODULE$);
+        for (int i = 0; i < 90; i++) {
+            deque.addOne("element " + i);
+            linkedSet.add("element " + i);
+            ordered.addOne("element " + i);
+        }
+        make("mutable.ArrayDeque", deque, 90);
+        make("mutable.LinkedHashSet", linkedSet, 90);
+        make("mutable.PriorityQueue", ordered, 90);
         make("Map of 2", new scala.collection.immutable.Map.Map2<>("1", "a", "2", "b"), 2);
         make("Set of 3", new scala.collection.immutable.Set.Set3<>("1", "2", "3"), 3);
     }
 
+    static void trees() {
+        scala.math.Ordering<String> order = scala.math.Ordering.String$.MODULE$;
+        scala.collection.immutable.TreeMap<String, Object> map =
+                scala.collection.immutable.TreeMap$.MODULE$.empty(order);
+        scala.collection.immutable.TreeSet<String> set = scala.collection.immutable.TreeSet$.MODULE$.empty(order);
+        scala.collection.mutable.TreeMap<String, Object> mutableMap = new scala.collection.mutable.TreeMap<>(order);
+        scala.collection.mutable.TreeSet<String> mutableSet = new scala.collection.mutable.TreeSet<>(order);
+        for (int i = 0; i < 80; i++) {
+            map = map.updated("key " + i, "value " + i);
+            set = set.incl("element " + i);
+            mutableMap.update("key " + i, "value " + i);
+            mutableSet.add("element " + i);
+        }
+        make("immutable.TreeMap", map, 80);
+        make("immutable.TreeSet", set, 80);
+        make("mutable.TreeMap", mutableMap, 80);
+        make("mutable.TreeSet", mutableSet, 80);
+    }
+
     static void kotlins() {
+        make("emptyList", kotlin.collections.CollectionsKt.emptyList(), 0);
+        make("emptySet", kotlin.collections.SetsKt.emptySet(), 0);
+        make("emptyMap", kotlin.collections.MapsKt.emptyMap(), 0);
         fill("kotlin ArrayDeque", new kotlin.collections.ArrayDeque<>(), 20);
         List<Object> list = kotlin.collections.CollectionsKt.createListBuilder();
         list.addAll(Arrays.asList("1", "2", "3"));
@@ -277,6 +383,20 @@ final class Libraries {
             ints.put(i, i);
             set.add(i);
         }
+        Int2ReferenceOpenHashMap<Object> references = new Int2ReferenceOpenHashMap<>();
+        ObjectHeapPriorityQueue<String> heap = new ObjectHeapPriorityQueue<>();
+        ObjectArrayFIFOQueue<Object> fifo = new ObjectArrayFIFOQueue<>(8);
+        for (int i = 0; i < 45; i++) {
+            references.put(i, "value " + i);
+            heap.enqueue("element " + i);
+            fifo.enqueue("element " + i);
+        }
+        fifo.dequeue();
+        make("Int2ReferenceOpenHashMap", references, 45);
+        make("ObjectHeapPriorityQueue", heap, 45);
+        make("ObjectArrayFIFOQueue", fifo, 44);
+        fill("ObjectArraySet", new ObjectArraySet<>(), 6);
+        fill("ObjectBigArrayBigList", new ObjectBigArrayBigList<>(), 77);
         make("Int2ObjectOpenHashMap", byInt, 50);
         make("Long2ObjectLinkedOpenHashMap", byLong, 50);
         make("Object2IntOpenHashMap", toInt, 50);
@@ -284,6 +404,7 @@ final class Libraries {
         make("IntOpenHashSet", set, 50);
     }
 
+    @SuppressWarnings("deprecation")
     static void eclipses() {
         fill("FastList", new FastList<>(), 20);
         fill("UnifiedMap", new UnifiedMap<>(), 80);
@@ -298,6 +419,10 @@ final class Libraries {
         fill("UnifiedSet", new UnifiedSet<>(), 81);
         fill("TreeSortedSet", new TreeSortedSet<>(), 82);
         fill("ConcurrentHashMap of Eclipse", new org.eclipse.collections.impl.map.mutable.ConcurrentHashMap<>(), 83);
+        fill("ConcurrentMutableHashMap",
+                new ConcurrentMutableHashMap<>(new java.util.concurrent.ConcurrentHashMap<>()), 84);
+        fill("TreeSortedMap", new TreeSortedMap<>(), 85);
+        make("ArrayStack", ArrayStack.newStackWith("1", "2", "3", "4", "5"), 5);
         IntObjectHashMap<Object> byInt = new IntObjectHashMap<>();
         ObjectIntHashMap<Object> toInt = new ObjectIntHashMap<>();
         FastListMultimap<Object, Object> lists = new FastListMultimap<>();
@@ -316,7 +441,7 @@ final class Libraries {
                 new org.eclipse.collections.impl.list.mutable.primitive.IntArrayList(1, 2, 3, 4), 4);
     }
 
-    static void netty() throws ReflectiveOperationException {
+    static void netty() throws ReflectiveOperationException, InterruptedException {
         Recycler<Pooled> recycler =
                 new Recycler<Pooled>(1000, 0, 8) {
                     @Override
@@ -347,6 +472,35 @@ final class Libraries {
             timer.newTimeout(timeout -> {}, 1, TimeUnit.HOURS);
         }
         make("HashedWheelTimer", timer, 9);
+        Thread thread = new FastThreadLocalThread(() -> {
+            for (int i = 0; i < 15; i++) {
+                FastThreadLocal<Object> local = new FastThreadLocal<>();
+                local.set("local " + i);
+                keys.add(local);
+            }
+            // At the end of a thread its variables are removed.
+            InternalThreadLocalMap map = InternalThreadLocalMap.get();
+            InternalThreadLocalMap.remove();
+            make("InternalThreadLocalMap", map, 15);
+        });
+        thread.start();
+        thread.join();
+        DefaultPriorityQueue<Node> nodes =
+                new DefaultPriorityQueue<>((a, b) -> Integer.compare(a.hashCode(), b.hashCode()), 4);
+        for (int i = 0; i < 19; i++) {
+            nodes.add(new Node());
+        }
+        make("DefaultPriorityQueue", nodes, 19);
+        Queue<Object> unbounded = PlatformDependent.newMpscQueue();
+        for (int i = 0; i < 3000; i++) {
+            unbounded.add("element " + i);
+        }
+        make("MpscUnboundedArrayQueue", unbounded, 3000);
+        Queue<Object> fixed = PlatformDependent.newFixedMpscQueue(64);
+        for (int i = 0; i < 40; i++) {
+            fixed.add("element " + i);
+        }
+        make("MpscArrayQueue", fixed, 40);
     }
 
     public static void main(String[] arguments) throws Exception {

@@ -2,6 +2,8 @@ package anthill.samples;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,6 +21,7 @@ import java.util.LinkedHashSet;
 import java.util.LinkedList;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.PriorityQueue;
 import java.util.Properties;
 import java.util.Set;
@@ -38,14 +41,19 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CopyOnWriteArraySet;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.DelayQueue;
 import java.util.concurrent.Delayed;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinTask;
+import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.LinkedBlockingDeque;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.LinkedTransferQueue;
 import java.util.concurrent.PriorityBlockingQueue;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
  * Every data structure of the JDK, with as many elements as its line says.
@@ -171,6 +179,8 @@ final class Structures {
         make("Arrays.asList", Arrays.asList("one", "two", "three"), 3);
         make("Arrays.asList of null", Arrays.asList("one", null), 1);
         fill("CopyOnWriteArrayList", new CopyOnWriteArrayList<>(), 64);
+        Object[] slots = {"one", null, "three", null, "five", "six"};
+        make("AtomicReferenceArray", new AtomicReferenceArray<>(slots), 4);
         List<Object> repeated = new ArrayList<>(Collections.nCopies(20, "the same"));
         make("ArrayList of the same", repeated, 20);
     }
@@ -285,6 +295,8 @@ final class Structures {
         make("Map.of(1)", Map.of("one", "1"), 1);
         make("Map.of(3)", Map.of("one", "1", "two", "2", "three", "3"), 3);
         make("Collections.emptyList", Collections.emptyList(), 0);
+        make("Collections.emptySet", Collections.emptySet(), 0);
+        make("Collections.emptyMap", Collections.emptyMap(), 0);
         make("Collections.singletonList", Collections.singletonList("one"), 1);
         make("Collections.singleton", Collections.singleton("one"), 1);
         make("Collections.singletonMap", Collections.singletonMap("one", "1"), 1);
@@ -331,6 +343,7 @@ final class Structures {
         List<Object> copied = new CopyOnWriteArrayList<>(list);
         keys.add(copied);
         make("subList of a CopyOnWriteArrayList", copied.subList(0, 2), 2);
+        make("asLifoQueue", Collections.asLifoQueue(new ArrayDeque<>(list)), 5);
         make("nCopies", Collections.nCopies(1000, "the same"), 1000);
         views("HashMap", new HashMap<>());
         views("LinkedHashMap", new LinkedHashMap<>());
@@ -344,10 +357,23 @@ final class Structures {
         keys.add(colors);
         make("keys of an EnumMap", colors.keySet(), 2);
         make("values of an EnumMap", colors.values(), 2);
+        make("entries of an EnumMap", colors.entrySet(), 2);
         Map<String, String> of = Map.of("one", "1", "two", "2");
         keys.add(of);
         make("keys of Map.of", of.keySet(), 2);
+        make("values of Map.of", of.values(), 2);
         make("entries of Map.of", of.entrySet(), 2);
+        ranges("TreeMap", new TreeMap<>());
+        ranges("ConcurrentSkipListMap", new ConcurrentSkipListMap<>());
+    }
+
+    /** Of how many elements they have the heap does not tell. */
+    static void ranges(String name, NavigableMap<Object, Object> map) {
+        map.putAll(Map.of("a", "1", "b", "2", "c", "3"));
+        keys.add(map);
+        NavigableMap<Object, Object> part = map.subMap("a", true, "b", true);
+        made.add(new Made("range of a " + name, part));
+        made.add(new Made("entries of a range of a " + name, part.entrySet()));
     }
 
     static void views(String name, Map<Object, Object> map) {
@@ -362,6 +388,84 @@ final class Structures {
         make("entries of a " + name, map.entrySet(), 9);
     }
 
+    /** What is only had by a method that is there since Java 21. */
+    static void reversed() throws ReflectiveOperationException {
+        List<Object> list = List.of("1", "2", "3", "4", "5", "6");
+        TreeMap<Object, Object> tree = new TreeMap<>(Map.of("one", "1", "two", "2", "three", "3"));
+        LinkedHashMap<Object, Object> linked = new LinkedHashMap<>(tree);
+        reversed("ArrayList", List.class, new ArrayList<>(list), 6);
+        reversed("LinkedList", LinkedList.class, new LinkedList<>(list), 6);
+        reversed("CopyOnWriteArrayList", List.class, new CopyOnWriteArrayList<>(list), 6);
+        reversed("ArrayDeque", java.util.Deque.class, new ArrayDeque<>(list), 6);
+        reversed("LinkedHashSet", LinkedHashSet.class, new LinkedHashSet<>(list), 6);
+        reversed("LinkedHashMap", LinkedHashMap.class, linked, 3);
+        reversed("sorted set", java.util.SortedSet.class, Collections.unmodifiableSortedSet(new TreeSet<>(list)), 6);
+        reversed("sorted map", java.util.SortedMap.class, Collections.unmodifiableSortedMap(tree), 3);
+    }
+
+    static void reversed(String name, Class<?> type, Object structure, int elements)
+            throws ReflectiveOperationException {
+        Method reversed;
+        try {
+            reversed = type.getMethod("reversed");
+        } catch (NoSuchMethodException e) {
+            return;
+        }
+        keys.add(structure);
+        make("reversed " + name, reversed.invoke(structure), elements);
+    }
+
+    /** What the JDK keeps to itself: only with {@code --add-opens} for the packages of {@code java.base}. */
+    static void internals() throws Exception {
+        Field locals;
+        Field queue;
+        try {
+            locals = Thread.class.getDeclaredField("threadLocals");
+            locals.setAccessible(true);
+            queue = ForkJoinWorkerThread.class.getDeclaredField("workQueue");
+            queue.setAccessible(true);
+        } catch (RuntimeException e) {
+            return;
+        }
+        CountDownLatch set = new CountDownLatch(1);
+        Thread thread = new Thread(() -> {
+            for (int i = 0; i < 25; i++) {
+                ThreadLocal<Object> local = new ThreadLocal<>();
+                local.set("local " + i);
+                keys.add(local);
+            }
+            set.countDown();
+            sleep();
+        });
+        thread.setDaemon(true);
+        thread.start();
+        set.await();
+        make("ThreadLocalMap", locals.get(thread), 25);
+
+        // One worker, which is busy: nobody takes what it has forked.
+        ForkJoinPool pool = new ForkJoinPool(1);
+        keys.add(pool);
+        CountDownLatch forked = new CountDownLatch(1);
+        pool.execute(() -> {
+            keys.add(Thread.currentThread());
+            for (int i = 0; i < 12; i++) {
+                ForkJoinTask.adapt(() -> {}).fork();
+            }
+            forked.countDown();
+            sleep();
+        });
+        forked.await();
+        make("WorkQueue", queue.get(keys.get(keys.size() - 1)), 12);
+    }
+
+    static void sleep() {
+        try {
+            Thread.sleep(Long.MAX_VALUE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         lists();
         maps();
@@ -370,6 +474,8 @@ final class Structures {
         immutables();
         wrappers();
         views();
+        reversed();
+        internals();
         Console.readyUntilClosed();
     }
 }
