@@ -12,6 +12,8 @@ use anthill_wire::{self as wire, GcKind, MAX_FRAME};
 
 pub use wire::Violation;
 
+use crate::schedule::is_good_moment;
+
 /// Finds the assertions that do not hold in a heap dump.
 pub trait Checker: Send + Sync {
     /// Local variables of the thread with the id `forgiven` do not keep what should be dead alive.
@@ -77,7 +79,7 @@ pub struct Checks {
     asked: Vec<wire::CheckAsked>,
     pub stage: Stage,
     full: bool,
-    collected: bool,
+    collected: Option<Duration>,
     last: Option<Duration>,
     /// Assertions that did not hold in the check before, fleeting or not: which path is the shortest to an object may change.
     seen: HashSet<u64>,
@@ -96,7 +98,7 @@ impl Checks {
             asked: Vec::new(),
             stage: Stage::Idle,
             full: false,
-            collected: false,
+            collected: None,
             last: None,
             seen: HashSet::new(),
             told: HashMap::new(),
@@ -122,8 +124,8 @@ impl Checks {
         self.asked.push(asked);
     }
 
-    pub fn collected(&mut self, kind: GcKind) {
-        self.collected = true;
+    pub fn collected(&mut self, now: Duration, kind: GcKind) {
+        self.collected = Some(now);
         self.full |= kind == GcKind::Full;
     }
 
@@ -159,14 +161,15 @@ impl Checks {
     fn is_due(&self, now: Duration) -> bool {
         let since = now.saturating_sub(self.last.unwrap_or_default());
         let spaced = self.last.is_none() || since >= now / PART_OF_AGE;
-        self.full || spaced && (self.collected || since >= WITHOUT_COLLECTION)
+        let good = self.collected.map(|at| is_good_moment(now, at));
+        self.full || spaced && good.unwrap_or(since >= WITHOUT_COLLECTION)
     }
 
     /// A check begins.
     pub fn begin(&mut self, now: Duration, run: Run) {
         self.last = Some(now);
         self.full = false;
-        self.collected = false;
+        self.collected = None;
         self.stage = Stage::Counting(run);
     }
 
@@ -355,7 +358,7 @@ mod tests {
     #[test]
     fn without_assertions_nothing_is_checked_and_with_them_what_is_affordable() {
         let mut checks = checks();
-        checks.collected(GcKind::Full);
+        checks.collected(SECOND, GcKind::Full);
         assert!(checks.next(SECOND, true).is_none());
         checks.program_asserts();
         assert!(checks.next(SECOND, false).is_none());
@@ -367,8 +370,10 @@ mod tests {
             checks.next(SECOND, true).is_none(),
             "nothing happened since"
         );
-        checks.collected(GcKind::Young);
+        checks.collected(SECOND, GcKind::Young);
         assert!(checks.next(SECOND, true).is_none(), "too soon");
+        assert!(checks.next(2 * SECOND, true).is_none(), "too late");
+        checks.collected(2 * SECOND, GcKind::Young);
         assert!(checks.next(2 * SECOND, true).is_some());
     }
 

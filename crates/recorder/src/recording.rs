@@ -306,8 +306,9 @@ impl Recording {
             self.used_heap = gc.used_after;
         }
         self.last_gc = gc.number;
-        self.schedule.collected(gc.kind, gc.number.into());
-        self.checks.collected(gc.kind);
+        let now = self.clock.now();
+        self.schedule.collected(now, gc.kind, gc.number.into());
+        self.checks.collected(now, gc.kind);
         self.events.add(FromAgent::Gc(gc));
         self.take_if_due();
         self.check_if_due();
