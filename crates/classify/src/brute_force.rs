@@ -7,28 +7,14 @@ use std::path::Path;
 use anthill_graph::{Convention, DepthFirst, Dominators, Graph, NodeId};
 use anthill_heap::{BitSet, Column, HeapBuilder, HeapState, Quiet, StaticField, Strength, Value};
 use anthill_hprof::Records;
+use fastrand::Rng;
 
 use crate::{Classified, Context, Error, Step};
 
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
-fn random_heap(random: &mut Random) -> HeapState {
+fn random_heap(random: &mut Rng) -> HeapState {
     let mut heap = HeapBuilder::new();
-    let count = 1 + random.below(20);
-    let classes = 1 + random.below(4);
+    let count = 1 + random.usize(..20);
+    let classes = 1 + random.usize(..4);
     let mut without_references = BTreeSet::new();
     for object in 0..count {
         let strengths = [
@@ -37,42 +23,46 @@ fn random_heap(random: &mut Random) -> HeapState {
             Strength::Phantom,
             Strength::Finalizer,
         ];
-        if object > 0 && random.below(5) == 0 {
-            let referent = format!("o{}", random.below(object));
-            heap.reference(&format!("o{object}"), strengths[random.below(4)], &referent);
-        } else if random.below(5) == 0 {
-            let class = ["int[]", "byte[][]", "p.C0[]"][random.below(3)];
-            let array = heap.array(&format!("o{object}"), class, random.below(400) as u32);
+        if object > 0 && random.usize(..5) == 0 {
+            let referent = format!("o{}", random.usize(..object));
+            heap.reference(
+                &format!("o{object}"),
+                strengths[random.usize(..4)],
+                &referent,
+            );
+        } else if random.usize(..5) == 0 {
+            let class = ["int[]", "byte[][]", "p.C0[]"][random.usize(..3)];
+            let array = heap.array(&format!("o{object}"), class, random.usize(..400) as u32);
             without_references.extend((class == "int[]").then_some(array));
         } else {
-            let class = random.below(classes);
+            let class = random.usize(..classes);
             heap.object(&format!("o{object}"), &format!("C{class}"), 16);
         }
     }
-    let any = |random: &mut Random| format!("o{}", random.below(count));
-    for _ in 0..random.below(2 * count) {
+    let any = |random: &mut Rng| format!("o{}", random.usize(..count));
+    for _ in 0..random.usize(..2 * count) {
         let (from, to) = (any(random), any(random));
         if !without_references.contains(&heap.id(&from)) {
             heap.edges(&format!("{from} -> {to}"));
         }
     }
-    for _ in 0..random.below(4) {
+    for _ in 0..random.usize(..4) {
         heap.root(&any(random));
     }
     let mut statics = Vec::new();
     for class in (0..classes)
-        .filter(|_| random.below(2) == 0)
+        .filter(|_| random.usize(..2) == 0)
         .collect::<Vec<_>>()
     {
         let class_object = format!("class{class}");
         heap.class_object(&class_object, &format!("C{class}"));
-        if random.below(2) == 0 {
+        if random.usize(..2) == 0 {
             heap.loaded_by(&format!("C{class}"), &any(random));
         }
-        if random.below(2) == 0 {
+        if random.usize(..2) == 0 {
             heap.root(&class_object);
         }
-        for field in 0..random.below(3) {
+        for field in 0..random.usize(..3) {
             let to = any(random);
             heap.edges(&format!("{class_object} -> {to}"));
             statics.push((format!("C{class}"), format!("f{field}"), heap.id(&to)));
@@ -110,7 +100,7 @@ pub fn said(context: &Context, steps: &str) -> Vec<Keys> {
 
 pub fn on_random_heaps(check: impl Fn(&Context, u64)) {
     for seed in 1..2500 {
-        let mut random = Random::new(seed);
+        let mut random = Rng::with_seed(seed);
         let state = random_heap(&mut random);
         let convention = Convention {
             weak: seed % 3 == 0,
@@ -391,10 +381,10 @@ fn roots_reach_what_a_search_from_them_meets() {
     on_random_heaps(|context, seed| {
         let graph = context.graph;
         let state = graph.state;
-        let mut random = Random::new(seed + 1);
+        let mut random = Rng::with_seed(seed + 1);
         let mut group = BitSet::new(state.len() as usize);
-        (0..1 + random.below(3))
-            .for_each(|_| group.insert(random.below(state.len() as usize) as u32));
+        (0..1 + random.usize(..3))
+            .for_each(|_| group.insert(random.usize(..state.len() as usize) as u32));
         for any_strength in [false, true] {
             let edges = |node: NodeId| {
                 let is_object = node < state.len();
@@ -435,10 +425,10 @@ fn roots_reach_what_a_search_from_them_meets() {
 fn what_is_said_about_a_group_does_not_depend_on_who_asks() {
     on_random_heaps(|context, seed| {
         let state = context.graph.state;
-        let mut random = Random::new(seed + 2);
+        let mut random = Rng::with_seed(seed + 2);
         let mut group = BitSet::new(state.len() as usize);
         (0..state.len())
-            .filter(|_| random.below(3) == 0)
+            .filter(|_| random.usize(..3) == 0)
             .for_each(|object| group.insert(object));
         for steps in [
             "address",

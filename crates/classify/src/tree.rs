@@ -564,21 +564,22 @@ mod tests {
     use anthill_heap::{HeapBuilder, Quiet};
 
     use super::*;
-    use crate::brute_force::Random;
     use crate::values::Values;
+    use fastrand::Rng;
 
     /// A classifier that gives each object any number of paths of up to two keys.
-    fn any_labels(random: &mut Random, objects: u32) -> (Classified, Vec<Vec<Vec<String>>>) {
+    fn any_labels(random: &mut Rng, objects: u32) -> (Classified, Vec<Vec<Vec<String>>>) {
         let mut values = Values::default();
         let mut said = Vec::new();
         let labels: Vec<LabelId> = (0..objects)
             .map(|_| {
-                let path = |random: &mut Random| {
-                    (0..1 + random.below(2))
-                        .map(|_| format!("k{}", random.below(3)))
+                let path = |random: &mut Rng| {
+                    (0..1 + random.usize(..2))
+                        .map(|_| format!("k{}", random.usize(..3)))
                         .collect()
                 };
-                let paths: Vec<Vec<String>> = (0..random.below(3)).map(|_| path(random)).collect();
+                let paths: Vec<Vec<String>> =
+                    (0..random.usize(..3)).map(|_| path(random)).collect();
                 let numbers = paths
                     .iter()
                     .map(|keys| values.path(keys.iter().map(String::as_str)))
@@ -689,26 +690,26 @@ mod tests {
     #[test]
     fn every_node_has_what_brute_force_gives_it() {
         for seed in 1..600 {
-            let mut random = Random::new(seed);
+            let mut random = Rng::with_seed(seed);
             let mut heap = HeapBuilder::new();
-            let count = 1 + random.below(20);
+            let count = 1 + random.usize(..20);
             for object in 0..count {
-                let class = random.below(3);
+                let class = random.usize(..3);
                 heap.object(
                     &format!("o{object}"),
                     &format!("C{class}"),
                     8 + 8 * class as u32,
                 );
             }
-            for _ in 0..random.below(3 * count) {
+            for _ in 0..random.usize(..3 * count) {
                 heap.edges(&format!(
                     "o{} -> o{}",
-                    random.below(count),
-                    random.below(count)
+                    random.usize(..count),
+                    random.usize(..count)
                 ));
             }
-            for _ in 0..1 + random.below(3) {
-                heap.root(&format!("o{}", random.below(count)));
+            for _ in 0..1 + random.usize(..3) {
+                heap.root(&format!("o{}", random.usize(..count)));
             }
             let state = heap.build();
             let graph = Graph::new(
@@ -718,7 +719,7 @@ mod tests {
             );
             let mut group = BitSet::new(count);
             (0..count as u32)
-                .filter(|_| random.below(5) > 0)
+                .filter(|_| random.usize(..5) > 0)
                 .for_each(|object| group.insert(object));
             let by_class = {
                 let mut values = Values::default();

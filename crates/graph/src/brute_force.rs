@@ -4,58 +4,49 @@
 use std::collections::BTreeSet;
 
 use anthill_heap::{BitSet, HeapBuilder, HeapState, Quiet, Strength};
+use fastrand::Rng;
 
 use crate::*;
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
 /// A heap of up to two dozen objects in up to five classes, some with class objects.
 fn random_heap(seed: u64) -> HeapState {
-    let mut random = Random(seed.wrapping_mul(0x9e3779b97f4a7c15) | 1);
+    let mut random = Rng::with_seed(seed);
     let mut heap = HeapBuilder::new();
-    let count = 1 + random.below(24);
-    let classes = 1 + random.below(5);
+    let count = 1 + random.usize(..24);
+    let classes = 1 + random.usize(..5);
     let names: Vec<String> = (0..count).map(|i| format!("o{i}")).collect();
     for name in &names {
-        let class = random.below(classes);
-        if random.below(8) == 0 && name != "o0" {
-            let strength = [Strength::Soft, Strength::Weak, Strength::Phantom][random.below(3)];
-            let referent = format!("o{}", random.below(name[1..].parse().unwrap()));
+        let class = random.usize(..classes);
+        if random.usize(..8) == 0 && name != "o0" {
+            let strength = [Strength::Soft, Strength::Weak, Strength::Phantom][random.usize(..3)];
+            let number: usize = name[1..].parse().unwrap();
+            let referent = format!("o{}", random.usize(..number));
             heap.reference(name, strength, &referent);
         } else {
             heap.object(name, &format!("C{class}"), 8 * (1 + class as u32));
         }
     }
     for class in 0..classes {
-        if random.below(2) == 0 {
+        if random.usize(..2) == 0 {
             heap.class_object(&format!("class{class}"), &format!("C{class}"));
-            if random.below(2) == 0 {
-                heap.loaded_by(&format!("C{class}"), &names[random.below(count)]);
+            if random.usize(..2) == 0 {
+                heap.loaded_by(&format!("C{class}"), &names[random.usize(..count)]);
             }
-            heap.edges(&format!("class{class} -> {}", names[random.below(count)]));
-            if random.below(3) == 0 {
+            heap.edges(&format!("class{class} -> {}", names[random.usize(..count)]));
+            if random.usize(..3) == 0 {
                 heap.root(&format!("class{class}"));
             }
         }
     }
-    for _ in 0..random.below(3 * count) {
+    for _ in 0..random.usize(..3 * count) {
         heap.edges(&format!(
             "{} -> {}",
-            names[random.below(count)],
-            names[random.below(count)]
+            names[random.usize(..count)],
+            names[random.usize(..count)]
         ));
     }
-    for _ in 0..random.below(4) {
-        heap.root(&names[random.below(count)]);
+    for _ in 0..random.usize(..4) {
+        heap.root(&names[random.usize(..count)]);
     }
     heap.build()
 }
@@ -106,9 +97,9 @@ fn reachability_and_closures() {
             all,
             "seed {seed}"
         );
-        let mut random = Random(seed + 1);
-        let group: Vec<NodeId> = (0..1 + random.below(3))
-            .map(|_| random.below(graph.len() as usize) as NodeId)
+        let mut random = Rng::with_seed(seed + 1);
+        let group: Vec<NodeId> = (0..1 + random.usize(..3))
+            .map(|_| random.usize(..graph.len() as usize) as NodeId)
             .collect();
         let closure: BTreeSet<NodeId> = gc_closure(graph, &group).iter().collect();
         assert_eq!(
@@ -122,11 +113,11 @@ fn reachability_and_closures() {
 #[test]
 fn what_cut_references_free() {
     on_random_heaps(|graph, seed| {
-        let mut random = Random(seed + 1);
+        let mut random = Rng::with_seed(seed + 1);
         let mut group = || {
             let mut group = BitSet::new(graph.len() as usize);
-            for _ in 0..1 + random.below(4) {
-                group.insert(random.below(graph.len() as usize) as NodeId);
+            for _ in 0..1 + random.usize(..4) {
+                group.insert(random.usize(..graph.len() as usize) as NodeId);
             }
             group
         };
@@ -190,15 +181,15 @@ fn dominators_and_retained_sizes() {
 #[test]
 fn retained_and_deep_sizes_of_groups() {
     on_random_heaps(|graph, seed| {
-        let mut random = Random(seed + 7);
-        let (labels, groups) = (1 + random.below(6), 1 + random.below(5));
+        let mut random = Rng::with_seed(seed + 7);
+        let (labels, groups) = (1 + random.usize(..6), 1 + random.usize(..5));
         let of_node: Vec<Option<u32>> = (0..graph.len())
-            .map(|_| Some(random.below(labels + 1) as u32).filter(|&l| l < labels as u32))
+            .map(|_| Some(random.usize(..labels + 1) as u32).filter(|&l| l < labels as u32))
             .collect();
         let groups_of_label: Vec<Vec<u32>> = (0..labels)
             .map(|_| {
                 (0..groups as u32)
-                    .filter(|_| random.below(3) == 0)
+                    .filter(|_| random.usize(..3) == 0)
                     .collect()
             })
             .collect();
@@ -354,10 +345,10 @@ fn owner_fronts_are_the_smallest_and_nearest() {
     on_random_heaps(|graph, seed| {
         let search = DepthFirst::new(graph, &Quiet).unwrap();
         let dominators = Dominators::new(graph, search, &Quiet).unwrap();
-        let mut random = Random(seed + 7);
+        let mut random = Rng::with_seed(seed + 7);
         let mut group = anthill_heap::BitSet::new(graph.len() as usize);
-        for _ in 0..1 + random.below(4) {
-            group.insert(random.below(graph.len() as usize) as NodeId);
+        for _ in 0..1 + random.usize(..4) {
+            group.insert(random.usize(..graph.len() as usize) as NodeId);
         }
         let options = FrontOptions {
             most: 3,
@@ -390,8 +381,8 @@ fn references_from(graph: &Graph, node: NodeId, closed: &BTreeSet<NodeId>) -> BT
 fn owners_reach_what_a_search_from_each_finds() {
     let mut lost = 0;
     on_random_heaps(|graph, seed| {
-        let mut random = Random(seed + 11);
-        let mut node = || random.below(graph.len() as usize) as NodeId;
+        let mut random = Rng::with_seed(seed + 11);
+        let mut node = || random.usize(..graph.len() as usize) as NodeId;
         let pairs: Vec<(NodeId, NodeId)> = (0..1 + seed % 40).map(|_| (node(), node())).collect();
         let expected: Vec<bool> = pairs
             .iter()
@@ -435,10 +426,10 @@ fn owners_reach_what_a_search_from_each_finds() {
 #[test]
 fn owners_have_what_a_search_from_each_counts() {
     on_random_heaps(|graph, seed| {
-        let mut random = Random(seed + 17);
+        let mut random = Rng::with_seed(seed + 17);
         let mut some = |most| {
-            let nodes = (0..random.below(most)).collect::<Vec<_>>().into_iter();
-            let nodes = nodes.map(|_| random.below(graph.len() as usize) as NodeId);
+            let nodes = (0..random.usize(..most)).collect::<Vec<_>>().into_iter();
+            let nodes = nodes.map(|_| random.usize(..graph.len() as usize) as NodeId);
             nodes.collect::<BTreeSet<NodeId>>()
         };
         let (owners, targets) = (some(6), some(12));
@@ -467,11 +458,11 @@ fn owners_have_what_a_search_from_each_counts() {
 #[test]
 fn incoming_references_are_all_found() {
     on_random_heaps(|graph, seed| {
-        let mut random = Random(seed + 13);
+        let mut random = Rng::with_seed(seed + 13);
         let mut some = || {
             let mut set = anthill_heap::BitSet::new(graph.len() as usize);
-            for _ in 0..random.below(8) {
-                set.insert(random.below(graph.len() as usize) as NodeId);
+            for _ in 0..random.usize(..8) {
+                set.insert(random.usize(..graph.len() as usize) as NodeId);
             }
             set
         };

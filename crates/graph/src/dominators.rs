@@ -338,15 +338,10 @@ mod tests {
 
     #[test]
     fn near_and_far_dominators_are_the_same() {
-        let mut random = 88172645463325252u64;
+        let mut random = fastrand::Rng::with_seed(7);
         for round in 0..2000 {
             let count = 2 + round % 60;
-            let mut next = |limit: u32| {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                (random % u64::from(limit)) as u32
-            };
+            let mut next = |limit: u32| random.u32(..limit);
             let parents: Vec<u32> = (0..count)
                 .map(|n| if n == 0 { 0 } else { n - 1 - next(n.min(3)) })
                 .collect();

@@ -6,24 +6,13 @@ use std::path::Path;
 
 use anthill_heap::{Frame, HeapBuilder, HeapState, Strength};
 use anthill_hprof::{PresentBits, RecordedValues};
+use fastrand::Rng;
 
 use crate::block::{self, Block, FILE_HEADER, Found, pack};
 use crate::{
     Event, Facts, Gc, Identities, Mark, Moment, Sample, StateKind, StateToWrite, ThreadName, Trace,
     TraceWriter,
 };
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        ((self.0 >> 33) as usize) % limit.max(1)
-    }
-}
 
 fn heap() -> HeapState {
     let mut heap = HeapBuilder::new();
@@ -155,10 +144,10 @@ fn wrong_contents_with_right_checksums_are_refused_or_harmless() {
     let whole = fs::read(&path).unwrap();
     let blocks = blocks(&whole);
     assert!(blocks.len() > 15, "{} blocks", blocks.len());
-    let mut random = Random(7);
+    let mut random = Rng::with_seed(7);
     let mut refused = 0;
     for _ in 0..3000 {
-        let changed = random.below(blocks.len());
+        let changed = random.usize(..blocks.len());
         let mut bytes = whole[..FILE_HEADER].to_vec();
         for (index, block) in blocks.iter().enumerate() {
             if index != changed {
@@ -166,11 +155,11 @@ fn wrong_contents_with_right_checksums_are_refused_or_harmless() {
                 continue;
             }
             let mut payload = block.payload(&whole).unwrap();
-            for _ in 0..=random.below(3) {
-                let at = random.below(payload.len());
-                match random.below(4) {
-                    0 if !payload.is_empty() => payload[at] = random.below(256) as u8,
-                    1 if !payload.is_empty() => payload[at] ^= 1 << random.below(8),
+            for _ in 0..=random.usize(..3) {
+                let at = random.usize(..payload.len().max(1));
+                match random.usize(..4) {
+                    0 if !payload.is_empty() => payload[at] = random.usize(..256) as u8,
+                    1 if !payload.is_empty() => payload[at] ^= 1 << random.usize(..8),
                     2 => payload.truncate(at),
                     _ => payload.insert(at.min(payload.len()), 0xff),
                 }

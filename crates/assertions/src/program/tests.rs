@@ -4,31 +4,21 @@ use std::collections::BTreeSet;
 
 use anthill_graph::{Convention, reachable};
 use anthill_heap::{HeapBuilder, Quiet};
+use fastrand::Rng;
 
 use super::*;
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
-fn random_heap(random: &mut Random) -> HeapState {
+fn random_heap(random: &mut Rng) -> HeapState {
     let mut heap = HeapBuilder::new();
-    let count = 2 + random.below(20);
+    let count = 2 + random.usize(..20);
     for number in 0..count {
-        let class = ["A", "B", "C"][random.below(3)];
+        let class = ["A", "B", "C"][random.usize(..3)];
         heap.object(&format!("o{number}"), class, 16);
     }
     heap.class_object("class_A", "A");
     heap.class_object("class_B", "B");
     heap.root("class_A");
-    let mut name = || format!("o{}", random.below(count));
+    let mut name = || format!("o{}", random.usize(..count));
     for number in 0..count {
         heap.edges(&format!("{} -> {}", name(), name()));
         if number % 9 == 0 {
@@ -48,28 +38,28 @@ fn random_heap(random: &mut Random) -> HeapState {
     state
 }
 
-fn random_assertion(random: &mut Random, state: &HeapState) -> Assertion {
+fn random_assertion(random: &mut Rng, state: &HeapState) -> Assertion {
     let objects = state.len() as usize;
     let mirrors: Vec<ObjectId> = state
         .classes()
         .iter()
         .filter_map(|class| class.mirror)
         .collect();
-    let about = random.below(objects) as NodeId;
-    let (about, asserted) = match random.below(5) {
+    let about = random.usize(..objects) as NodeId;
+    let (about, asserted) = match random.usize(..5) {
         0 => (about, Asserted::Dead),
         1 => (about, Asserted::Survivor(None)),
         2 => (about, Asserted::Unshared),
         3 => {
-            let owner = (random.below(6) > 0).then(|| random.below(objects) as NodeId);
+            let owner = (random.usize(..6) > 0).then(|| random.usize(..objects) as NodeId);
             (about, Asserted::Owned(owner))
         }
         _ => {
             let instances = Asserted::Instances {
-                most: random.below(6) as u64,
-                subclasses: random.below(2) == 0,
+                most: random.usize(..6) as u64,
+                subclasses: random.usize(..2) == 0,
             };
-            (mirrors[random.below(mirrors.len())], instances)
+            (mirrors[random.usize(..mirrors.len())], instances)
         }
     };
     Assertion {
@@ -134,11 +124,11 @@ fn problem(graph: &Graph, alive: &BTreeSet<NodeId>, one: &Assertion) -> Option<P
 fn exactly_the_assertions_that_do_not_hold_are_found() {
     let mut violated = 0;
     for seed in 1..6_000u64 {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Rng::with_seed(seed);
         let state = random_heap(&mut random);
         let sizes = state.tables.sizes.as_ref().unwrap();
         let graph = Graph::new(&state, sizes, Convention::DEFAULT);
-        let assertions: Vec<Assertion> = (0..random.below(12))
+        let assertions: Vec<Assertion> = (0..random.usize(..12))
             .map(|_| random_assertion(&mut random, &state))
             .collect();
         let alive: BTreeSet<NodeId> = reachable(&graph).iter().collect();

@@ -6,50 +6,40 @@ use std::collections::BTreeSet;
 use anthill_classify::Pattern;
 use anthill_graph::{Convention, DepthFirst, Dominators, Graph, NodeId};
 use anthill_heap::{BitSet, Cancelled, HeapBuilder, HeapState, Quiet, RootOrigin, Strength};
+use fastrand::Rng;
 
 use super::*;
 use crate::program::Problem;
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
 /// Up to two dozen objects of classes A to E, some of them class objects, weak and soft references.
 fn random_heap(seed: u64) -> HeapState {
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = Rng::with_seed(seed);
     let mut heap = HeapBuilder::new();
-    let count = 2 + random.below(24);
+    let count = 2 + random.usize(..24);
     let name = |number: usize| format!("o{number}");
     for number in 0..count {
-        if random.below(9) == 0 && number > 0 {
-            let strength = [Strength::Soft, Strength::Weak][random.below(2)];
-            heap.reference(&name(number), strength, &name(random.below(number)));
+        if random.usize(..9) == 0 && number > 0 {
+            let strength = [Strength::Soft, Strength::Weak][random.usize(..2)];
+            heap.reference(&name(number), strength, &name(random.usize(..number)));
         } else {
-            let class = random.below(5);
+            let class = random.usize(..5);
             let letter = ["A", "B", "C", "D", "E"][class];
             heap.object(&name(number), letter, 8 * (1 + class as u32));
         }
     }
     for letter in ["A", "B"] {
-        if random.below(3) == 0 {
+        if random.usize(..3) == 0 {
             let class = format!("class_{letter}");
             heap.class_object(&class, letter);
-            heap.edges(&format!("{class} -> {}", name(random.below(count))));
+            heap.edges(&format!("{class} -> {}", name(random.usize(..count))));
         }
     }
-    for _ in 0..random.below(3 * count) {
-        let (from, to) = (random.below(count), random.below(count));
+    for _ in 0..random.usize(..3 * count) {
+        let (from, to) = (random.usize(..count), random.usize(..count));
         heap.edges(&format!("{} -> {}", name(from), name(to)));
     }
-    for _ in 0..random.below(4) {
-        heap.root(&name(random.below(count)));
+    for _ in 0..random.usize(..4) {
+        heap.root(&name(random.usize(..count)));
     }
     heap.build()
 }

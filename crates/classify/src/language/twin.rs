@@ -4,10 +4,11 @@
 use std::cmp::Ordering;
 
 use anthill_heap::{ClassKind, ObjectId, Value as Stored};
+use fastrand::Rng;
 
 use super::{Binary, Expr, ExprKind, Unary};
 use crate::Context;
-use crate::brute_force::{Keys, Random, on_random_heaps, said};
+use crate::brute_force::{Keys, on_random_heaps, said};
 use crate::pattern::Pattern;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -347,7 +348,7 @@ impl Twin<'_> {
 
 /// Writes expressions of given types.
 struct Writer<'r> {
-    random: &'r mut Random,
+    random: &'r mut Rng,
     /// Parameters of lambdas that are objects.
     objects: Vec<String>,
     depth: usize,
@@ -355,14 +356,14 @@ struct Writer<'r> {
 
 impl Writer<'_> {
     fn pick(&mut self, words: &[&str]) -> String {
-        words[self.random.below(words.len())].to_owned()
+        words[self.random.usize(..words.len())].to_owned()
     }
 
     /// Fills a pattern: `B`, `N`, `T`, `O`, `L`, `S` and `M` stand for a condition, a number, a text,
     /// an object, a list of objects, a list of texts, a list of numbers, `C` for a condition about
     /// a parameter of its own, `X` and `Y` for a number and a text of one, `K` for a class.
     fn fill(&mut self, patterns: &[&str], plain: &[&str]) -> String {
-        if self.depth == 0 || self.random.below(4) == 0 {
+        if self.depth == 0 || self.random.usize(..4) == 0 {
             let plain = self.pick(plain);
             return plain.replace('@', &self.holder());
         }
@@ -391,7 +392,7 @@ impl Writer<'_> {
     }
 
     fn holder(&mut self) -> String {
-        match self.random.below(self.objects.len() + 2) {
+        match self.random.usize(..self.objects.len() + 2) {
             index if index < self.objects.len() => self.objects[index].clone(),
             _ => "object".to_owned(),
         }
@@ -568,14 +569,14 @@ impl Writer<'_> {
 #[test]
 fn random_expressions_say_what_their_twin_says() {
     on_random_heaps(|context, seed| {
-        let mut random = Random::new(seed + 77);
+        let mut random = Rng::with_seed(seed + 77);
         for _ in 0..3 {
             let mut writer = Writer {
                 random: &mut random,
                 objects: Vec::new(),
                 depth: 5,
             };
-            let source = match writer.random.below(8) {
+            let source = match writer.random.usize(..8) {
                 0 => writer.condition(),
                 1 => writer.number(),
                 2 => writer.text(),

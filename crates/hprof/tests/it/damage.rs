@@ -23,13 +23,8 @@ fn no_damage_makes_opening_fail_badly() {
     drop(sample);
     let good = fs::read(&path).unwrap();
     let whole = open(&path).unwrap();
-    let mut random = 0x2545_f491_4f6c_dd1du64;
-    let mut below = |limit: usize| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        (random % limit as u64) as usize
-    };
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut below = |limit: usize| random.usize(..limit);
     let mut opened = 0;
     for round in 0..150 {
         let mut bad = good.clone();

@@ -245,13 +245,8 @@ mod tests {
 
     #[test]
     fn random_paths_lead_where_the_tree_says() {
-        let mut random = 0x9e37_79b9_7f4a_7c15u64;
-        let mut below = |limit: u64| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            (random % limit) as u32
-        };
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut below = |limit: u32| random.u32(..limit);
         let (mut straight, mut all) = (0, 0);
         for round in 0..20000 {
             let classes = 2 + round % 5;

@@ -10,23 +10,12 @@ use anthill_session::{EvolvedNode, IndexFolder, Options, Session, evolution};
 use anthill_trace::{
     Facts, Identities, IdentityKind, Moment, Point, StateKind, StateToWrite, TraceWriter,
 };
+use fastrand::Rng;
 
 /// Objects by identity: their classes, and whether something keeps them alive.
 type Heap = BTreeMap<u64, (&'static str, bool)>;
 
 const CLASSES: [(&str, u32); 3] = [("shop.Order", 24), ("shop.Customer", 16), ("shop.Item", 40)];
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (self.0 >> 33) % limit
-    }
-}
 
 /// A heap whose objects have identities for addresses.
 fn state(heap: &Heap) -> HeapState {
@@ -85,13 +74,13 @@ fn alive(heap: &Heap, class: &str) -> BTreeSet<u64> {
 }
 
 fn random_heaps(seed: u64) -> [Heap; 2] {
-    let mut random = Random(seed);
+    let mut random = Rng::with_seed(seed);
     let mut heaps = [Heap::new(), Heap::new()];
     for id in 1..=200 {
-        let class = CLASSES[random.below(3) as usize].0;
+        let class = CLASSES[random.usize(..3)].0;
         for heap in &mut heaps {
-            if random.below(4) > 0 {
-                heap.insert(id, (class, random.below(5) > 0));
+            if random.usize(..4) > 0 {
+                heap.insert(id, (class, random.usize(..5) > 0));
             }
         }
     }
