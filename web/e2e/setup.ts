@@ -12,6 +12,8 @@ declare module "vitest" {
   interface ProvidedContext {
     address: string;
     program: string;
+    /** The process of `anthill open`. */
+    server: number;
     files: { multicache: string; recording: string; hostile: string; growing: string[] };
   }
 }
@@ -113,6 +115,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const address = await line(server, /^http/);
   project.provide("address", address);
   project.provide("program", PROGRAM);
+  project.provide("server", server.pid!);
   project.provide("files", { multicache, recording, hostile, growing });
   return () => {
     server.kill();

@@ -45,7 +45,7 @@ test("back and forward go the same way", async () => {
   await page.locator("article", { hasText: "2 owners" }).waitFor();
   await page.goForward();
   await settled(page);
-  expect(await page.getByRole("searchbox", { name: "Group" }).inputValue()).toMatch(
+  expect(await page.getByRole("combobox", { name: "Group", exact: true }).inputValue()).toMatch(
     /^0x[0-9a-f]+ \| 0x[0-9a-f]+$/,
   );
 });
@@ -83,6 +83,6 @@ test("several rows are one group", async () => {
     "--limit",
     "2",
   );
-  const group = await page.getByRole("searchbox", { name: "Group" }).inputValue();
+  const group = await page.getByRole("combobox", { name: "Group", exact: true }).inputValue();
   expect(group).toBe(rows.tree.children.map((child) => child.key).join(" | "));
 });

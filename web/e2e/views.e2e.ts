@@ -112,6 +112,48 @@ test("rows unfold to the command line's", async () => {
   expect(shown.map((text) => text.split("\n")[0])).toEqual(told.children!.map((node) => node.key));
 });
 
+test("a search finds rows at every level and unfolds what leads to them", async () => {
+  const { page } = opened;
+  await visit(page, `#/${multicache}/heap?by=package%2C+type&search=idcache`);
+  const table = page.getByRole("treegrid", { name: "Classification tree" });
+  await table.getByText("IdCache").first().waitFor();
+  interface Found {
+    key: string;
+    children?: Found[];
+  }
+  const found = cli<{ tree: Found }>(
+    "classify",
+    inject("files").multicache,
+    "--by=package,type",
+    "--search=IDCACHE",
+  );
+  const keys: string[] = [];
+  const walk = (node: Found) => node.children?.forEach((child) => (keys.push(child.key), walk(child)));
+  walk(found.tree);
+  await page.waitForFunction(
+    (n) => document.querySelectorAll("[role=treegrid] [role=row]").length === n + 1,
+    keys.length,
+  );
+  expect((await rows("Classification tree")).map((row) => row[0]?.split("\n")[0])).toEqual(keys);
+});
+
+test("rows are copied as an image", async () => {
+  const { page } = opened;
+  await visit(page, `#/${multicache}/histogram`);
+  // Without a clipboard it becomes a file.
+  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  await page.getByRole("button", { name: "Copy" }).click();
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Rows as an image" }).click(),
+  ]);
+  const bytes = readFileSync(await saved.path());
+  expect(bytes.subarray(1, 4).toString()).toBe("PNG");
+  // Width and height in pixels: some columns and fifty rows at twice the size.
+  expect(bytes.readUInt32BE(16)).toBeGreaterThan(600);
+  expect(bytes.readUInt32BE(20)).toBeGreaterThan(50 * 24 * 2);
+});
+
 test("steps are added, ordered and dropped by keys, and mistakes are shown where they are", async () => {
   const { page } = opened;
   const steps = page.getByRole("list", { name: "Steps of the classification" });
@@ -177,6 +219,59 @@ test("the timeline has the recording's states, and one that is chosen is chosen 
   );
 });
 
+/** What ends in the nodes of a tree and in none below them, by keys. */
+function ends(node: Node, path: string[], found: Map<string, number>): Map<string, number> {
+  const below = (node.children ?? []).reduce((sum, child) => sum + child.objects, 0);
+  if (node.objects > below) found.set(path.join(" > "), node.objects - below);
+  for (const child of node.children ?? []) ends(child, [...path, child.key], found);
+  return found;
+}
+
+test.each(["type", "package", "closest-root", "kind, size", "length > 10"])(
+  "the timeline is stacked by %s with the numbers of each state",
+  async (by) => {
+    const { page } = opened;
+    for (const at of ["#2", "#4"]) {
+      const query = new URLSearchParams({ by, at, measure: "objects" });
+      await visit(page, `#/${recording}/timeline?${query}`);
+      const { tree } = cli<{ tree: Node }>("classify", inject("files").recording, "--at", at, "--by", by);
+      const told = ends(tree, [], new Map());
+      const shown = await page.getByRole("list", { name: "Layers" }).getByRole("listitem").allInnerTexts();
+      const layers = shown.map((text) => /^(.*?)\s+([\d,]+)$/s.exec(text)!);
+      expect(layers.length).toBe(Math.min(told.size, 8) + (told.size > 8 ? 1 : 0));
+      let sum = 0;
+      for (const [, name, number] of layers) {
+        // Of a long path of keys the end is shown.
+        const end = name!.startsWith("… > ") ? name!.slice(1) : null;
+        const shown = [...told].filter(([key]) => (end === null ? key === name : key.endsWith(end)));
+        if (!/^\d+ others?$/.test(name!)) expect([name, number]).toEqual([name, count(shown[0]?.[1] ?? 0)]);
+        sum += Number(number!.replaceAll(",", ""));
+      }
+      expect(sum).toBe(tree.objects);
+    }
+  },
+);
+
+test("the layers of the timeline are chosen as steps, and mistakes are shown where they are", async () => {
+  const { page } = opened;
+  await visit(page, `#/${recording}/timeline`);
+  await page.getByLabel("Presets").selectOption({ label: "Closest root" });
+  await settled(page);
+  expect(page.url()).toContain("by=closest-root");
+  await page.getByRole("button", { name: "+ Add step" }).click();
+  await page.keyboard.type("expression");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Expression, condition or script").fill("siz > 100");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").waitFor();
+  expect(await page.getByRole("alert").innerText()).toContain("did you mean `size`?");
+  await page.getByRole("button", { name: "Edit step 2" }).click();
+  await page.getByLabel("Expression, condition or script").fill("size > 100");
+  await page.keyboard.press("Enter");
+  await page.getByRole("list", { name: "Layers" }).getByText("> true").first().waitFor();
+  expect(await page.getByRole("alert").count()).toBe(0);
+});
+
 test("dragging over the chart chooses a window", async () => {
   const { page } = opened;
   await visit(page, `#/${recording}/timeline`);
@@ -235,6 +330,78 @@ test("a reference can be cut to see what it frees", async () => {
   const text = await panel.innerText();
   expect(text).toContain(`${count(told.references)} reference`);
   expect(text).toContain(`${count(told.freed_objects)} objects freed`);
+});
+
+test("a group that has a name is known everywhere, and to the command line through a file", async () => {
+  const { page, complaints } = opened;
+  complaints.length = 0;
+  const file = inject("files").multicache;
+  const group = "IdCache.idCache | NameCache.nameCache";
+  await visit(page, `#/${multicache}/group?${new URLSearchParams({ g: group })}`);
+  await page.getByLabel("Name of the group").fill("caches");
+  await page.getByRole("button", { name: "Keep as" }).click();
+  await page.getByText("Kept as caches").waitFor();
+
+  await visit(page, `#/${multicache}/heap?${new URLSearchParams({ group: "retained(caches)" })}`);
+  const told = cli<{ retained_objects: number }>("inspect", file, group);
+  const heading = page.getByRole("heading", { name: "Heap state" }).locator("..");
+  expect(await heading.innerText()).toContain(`${count(told.retained_objects)} objects`);
+
+  const dialog = page.getByRole("dialog", { name: "Your definitions" });
+  const edit = async () => {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("your definitions");
+    await page.keyboard.press("Enter");
+    await dialog.waitFor();
+  };
+  await edit();
+  expect(await broken()).toEqual([]);
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    dialog.getByRole("button", { name: "Save as a file" }).click(),
+  ]);
+  const same = cli<{ retained_objects: number }>("inspect", file, "caches", "--define", await saved.path());
+  expect(same.retained_objects).toBe(told.retained_objects);
+
+  const text = "classifier big = size > 100\ngroup products = anthill.samples.Product\n";
+  await dialog
+    .getByLabel("File with definitions")
+    .setInputFiles({ name: "mine.txt", mimeType: "text/plain", buffer: Buffer.from(text) });
+  await dialog.getByRole("textbox", { name: "Definitions" }).evaluate((area, wanted) => {
+    return new Promise<void>((done) => {
+      const look = () => ((area as HTMLTextAreaElement).value === wanted ? done() : setTimeout(look, 20));
+      look();
+    });
+  }, text);
+  await dialog.getByRole("button", { name: "Keep" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  await visit(page, `#/${multicache}/heap?by=big&group=products`);
+  const products = cli<{ tree: Node }>(
+    "classify",
+    file,
+    "--by=big",
+    "--group=products",
+    `--definitions=${text}`,
+  ).tree.children!;
+  expect((await rows("Classification tree")).map((row) => row[0]?.split("\n")[0])).toEqual(
+    products.map((node) => node.key),
+  );
+  await visit(page, `#/${multicache}/group`);
+  const own = page.getByRole("region", { name: "Groups with names" });
+  expect(await own.getByRole("row").nth(1).innerText()).toContain(count(products[0]!.objects));
+  expect(await broken()).toEqual([]);
+  await own.getByRole("button", { name: "Forget products" }).click();
+  await own.waitFor({ state: "hidden" });
+
+  await edit();
+  await dialog.getByRole("textbox", { name: "Definitions" }).fill("group wrong = retaind(x)");
+  await dialog.getByRole("button", { name: "Keep" }).click();
+  expect(await dialog.getByRole("alert").innerText()).toContain("there is no function `retaind`");
+  await dialog.getByRole("textbox", { name: "Definitions" }).fill("");
+  await dialog.getByRole("button", { name: "Keep" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  // The browser notes that wrong definitions were refused, and that a group is gone with its definition.
+  expect(complaints.filter((one) => !/status of 40[04]/.test(one))).toEqual([]);
 });
 
 test("rules are checked as they are written", async () => {

@@ -280,6 +280,8 @@ impl Context<'_> {
         work: impl Fn(ObjectId, &mut [S]) -> Result<T, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
         let share = share(slots.len());
+        self.progress
+            .stage("asking every object", slots.len() as u64);
         slots
             .par_chunks_mut(share)
             .enumerate()
@@ -308,6 +310,7 @@ impl Context<'_> {
                 }
                 object += 1;
             }
+            self.progress.advance(classes.len().min(slots.len()) as u64);
         }
         Ok(())
     }

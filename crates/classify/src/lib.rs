@@ -25,8 +25,8 @@ pub use builtin::Context;
 pub use catalog::{CATALOG, Call, Cardinality, Entry, What};
 pub use error::Error;
 pub use language::{
-    Binary, Block, Body, Definition, Definitions, Expr, ExprKind, Expression, Kind, Mistake,
-    Parser, Role, SIGNATURES, Signature, Source, Statement, Token, Type, Unary,
+    Binary, Block, Body, DefinedGroup, Definition, Definitions, Expr, ExprKind, Expression, Kind,
+    Mistake, Parser, Role, SIGNATURES, Signature, Source, Statement, Token, Type, Unary,
 };
 pub use members::{HeadPlace, Members};
 pub use pattern::{Pattern, closest};

@@ -70,6 +70,11 @@ impl Sum {
             *sum += bytes;
         }
     }
+
+    /// The bytes of the objects, or of a part of each.
+    fn bytes_in(&self, part: Option<u8>) -> u64 {
+        part.map_or(self.bytes, |part| self.parts[usize::from(part)])
+    }
 }
 
 /// A group of objects with the same keys so far.
@@ -82,6 +87,8 @@ pub struct TreeNode {
     pub objects: u64,
     /// Bytes of the objects, or of that part of each that the node stands for.
     pub shallow: u64,
+    /// Of these, what is in no node below it.
+    pub own: GroupTotals,
     /// Nothing before [`Tree::measure`], and for parts of objects.
     pub deep: Option<GroupTotals>,
     pub retained: Option<GroupTotals>,
@@ -213,8 +220,9 @@ impl Tree {
             OVERALL => node,
             inner => first + inner - 1,
         };
-        self.nodes[node as usize].children =
-            tree.nodes[0].children.iter().copied().map(number).collect();
+        let split = &mut self.nodes[node as usize];
+        split.children = tree.nodes[0].children.iter().copied().map(number).collect();
+        split.own = tree.nodes[0].own;
         for inner in &tree.nodes[1..] {
             self.nodes.push(TreeNode {
                 parent: inner.parent.map(number),
@@ -244,10 +252,14 @@ impl Tree {
             for group in groups {
                 let node = &mut self.nodes[group as usize];
                 node.objects += sum.objects;
-                node.shallow += match node.part {
-                    Some(part) => sum.parts[usize::from(part)],
-                    None => sum.bytes,
-                };
+                node.shallow += sum.bytes_in(node.part);
+            }
+        }
+        for (set, sum) in self.sets.iter().zip(sums) {
+            for &node in set {
+                let node = &mut self.nodes[node as usize];
+                node.own.objects += sum.objects;
+                node.own.bytes += sum.bytes_in(node.part);
             }
         }
     }
@@ -290,6 +302,7 @@ fn node(key: String, parent: Option<TreeNodeId>, part: Option<u8>) -> TreeNode {
         children: Vec::new(),
         objects: 0,
         shallow: 0,
+        own: GroupTotals::default(),
         deep: None,
         retained: None,
         part,

@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 use anthill_classify::{Pattern, Tree};
 use anthill_graph::Convention;
 use anthill_heap::{BitSet, ObjectId};
-use anthill_session::{IndexFolder, Options, Session};
+use anthill_session::{Error, IndexFolder, Options, Session};
 use anthill_structures::Definitions;
 use anthill_trace::Point;
 use clap::{Args, ValueEnum};
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Watch};
 use crate::failure::{Failure, say};
 use crate::names::{address, object_at};
 use crate::output::units::count;
@@ -107,7 +107,7 @@ pub enum Keep {
 }
 
 impl SourceArguments {
-    fn convention(&self) -> Result<Convention, Failure> {
+    pub fn convention(&self) -> Result<Convention, Failure> {
         if self.compat == Some(Compat::Mat) {
             return Ok(Convention::MAT);
         }
@@ -153,14 +153,54 @@ impl SourceArguments {
         self.open_at(file, self.at.clone())
     }
 
-    /// Opens a dump, or a state of a recording.
-    pub fn open_at(&self, file: &Path, at: Option<Point>) -> Result<Source, Failure> {
-        let options = Options {
+    fn options(&self, at: Option<Point>) -> Result<Options, Failure> {
+        Ok(Options {
             dump: self.dump,
             at,
             convention: self.convention()?,
             index: self.index_folder(),
-        };
+        })
+    }
+
+    /// Opens heaps one after the other for a short look at each, which gets the place of the heap
+    /// among them. None stays open, and no index is kept of states of a recording: there may be
+    /// hundreds.
+    pub fn look_at_each(
+        &self,
+        what: &str,
+        heaps: &[(&Path, Option<Point>)],
+        mut look: impl FnMut(usize, &Session) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let watch = self.desk.progress(!self.no_progress);
+        watch.progress.stage(what, heaps.len() as u64);
+        for (place, (file, at)) in heaps.iter().enumerate() {
+            watch.progress.check().map_err(Error::from)?;
+            look(place, &*self.glance(file, at.clone(), &watch)?)?;
+            watch.progress.advance(1);
+        }
+        Ok(())
+    }
+
+    fn glance(
+        &self,
+        file: &Path,
+        at: Option<Point>,
+        watch: &Watch,
+    ) -> Result<Arc<Session>, Failure> {
+        let mut options = self.options(at)?;
+        if options.at.is_some() && options.index == IndexFolder::Cache {
+            options.index = IndexFolder::None;
+        }
+        if let Desk::Web(request) = &self.desk {
+            return request.glance(file, options, watch.part());
+        }
+        let session = Session::open(file, options, watch.part())?;
+        Ok(Arc::new(session.with_definitions(self.definitions()?)))
+    }
+
+    /// Opens a dump, or a state of a recording.
+    pub fn open_at(&self, file: &Path, at: Option<Point>) -> Result<Source, Failure> {
+        let options = self.options(at)?;
         let name = file.display().to_string();
         if file.is_dir() {
             return Err(Failure::unusable(

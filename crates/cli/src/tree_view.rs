@@ -76,7 +76,8 @@ pub struct TreeArguments {
     /// Leave out so many of the first nodes below the top, to go on where --limit ended
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub offset: usize,
-    /// Below the top, only nodes whose key contains this text, in any case
+    /// Below the top, only nodes whose key contains this text, in any case, with the nodes that lead to them and
+    /// those below them
     #[arg(long, value_name = "TEXT")]
     pub search: Option<String>,
 }
@@ -144,33 +145,60 @@ pub struct Shown {
     search: Option<String>,
 }
 
-impl Shown {
-    /// Whether a node below the top is looked for.
-    fn is_wanted(&self, key: &str) -> bool {
-        let search = self.search.as_ref();
-        search.is_none_or(|text| key.to_lowercase().contains(text))
-    }
-}
-
 /// A tree with what is to be shown of it.
 pub struct TreeView<'a> {
-    pub tree: &'a Tree,
+    tree: &'a Tree,
     /// The node it is shown from.
-    pub top: TreeNodeId,
+    top: TreeNodeId,
     /// Bytes of the reachable heap.
-    pub heap: u64,
-    pub shown: Shown,
+    heap: u64,
+    shown: Shown,
     /// By node: bytes that its sampled objects stand for, if the tree is about where objects come from.
     pub estimates: Option<Vec<u64>>,
+    /// By node: whether it is to be shown, if some are looked for.
+    found: Option<Vec<bool>>,
+}
+
+/// The nodes below `top` with a text in their keys, those that lead to them, and those below them.
+fn found(tree: &Tree, top: TreeNodeId, text: &str) -> Vec<bool> {
+    let mut found = vec![false; tree.nodes().len()];
+    let mut waiting = vec![(top, false)];
+    while let Some((id, below)) = waiting.pop() {
+        let node = tree.node(id);
+        let is_found = below || (id != top && node.key.to_lowercase().contains(text));
+        if is_found {
+            let above = std::iter::successors(Some(id), |&id| tree.node(id).parent);
+            for id in above {
+                // What leads to a node that was found before is marked already.
+                if std::mem::replace(&mut found[id as usize], true) {
+                    break;
+                }
+            }
+        }
+        waiting.extend(node.children.iter().map(|&child| (child, is_found)));
+    }
+    found
 }
 
 impl<'a> TreeView<'a> {
+    pub fn new(tree: &'a Tree, top: TreeNodeId, heap: u64, shown: Shown) -> Self {
+        let search = shown.search.as_ref();
+        TreeView {
+            found: search.map(|text| found(tree, top, text)),
+            tree,
+            top,
+            heap,
+            shown,
+            estimates: None,
+        }
+    }
+
     /// The children to show in their order, and how many are not shown.
     fn children(&self, id: TreeNodeId, depth: usize) -> (Vec<TreeNodeId>, usize) {
         let mut shown: Vec<TreeNodeId> = self.tree.node(id).children.clone();
         shown.retain(|&child| self.tree.node(child).objects > 0);
-        if depth == 0 {
-            shown.retain(|&child| self.shown.is_wanted(&self.tree.node(child).key));
+        if let Some(found) = &self.found {
+            shown.retain(|&child| found[child as usize]);
         }
         let all = shown.len();
         if depth >= self.shown.depth {

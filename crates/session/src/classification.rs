@@ -6,7 +6,7 @@ use anthill_heap::BitSet;
 use crate::{Error, Session};
 
 /// Nobody reads more nodes, and every one costs time and memory to measure.
-const MOST_NODES: usize = 1 << 20;
+pub(crate) const MOST_NODES: usize = 1 << 20;
 
 impl Session {
     /// Splits a group by steps, with exact sizes on every node.

@@ -7,6 +7,7 @@ use anthill_trace::{Identities, IdentityKind, Totals};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
+use crate::classification::MOST_NODES;
 use crate::{Error, Session};
 
 /// How the objects of two states differ.
@@ -214,7 +215,8 @@ impl Session {
             self.records(),
             self.progress(),
         )
-        .with_members(self.members_for(steps)?);
+        .with_members(self.members_for(steps)?)
+        .with_most_nodes(MOST_NODES);
         let levels = context.levels_of(steps, group)?;
         Ok(Tree::new(&graph, group, &levels))
     }

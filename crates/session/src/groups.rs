@@ -27,6 +27,17 @@ pub fn check_group(text: &str, definitions: &Definitions) -> Result<(), Error> {
     parse(text, definitions).map(drop)
 }
 
+/// Finds mistakes in the groups of definitions, without a heap.
+pub fn check_defined_groups(definitions: &Definitions) -> Result<(), Error> {
+    for (place, group) in definitions.groups().iter().enumerate() {
+        language::parse_defined(place, definitions).map_err(|mistake| {
+            let origin = format!("{}, group {}", group.origin, group.name);
+            Error::Mistake(mistake.show(&origin, &group.text))
+        })?;
+    }
+    Ok(())
+}
+
 fn parse(text: &str, definitions: &Definitions) -> Result<GroupExpr, Error> {
     let mistaken = |mistake: Mistake| Error::Mistake(mistake.show("group", text));
     language::parse(text, definitions).map_err(mistaken)
@@ -155,6 +166,10 @@ impl Evaluation<'_> {
                 path_at,
                 of,
             } => self.node(&self.group(of)?, steps, path, *path_at),
+            GroupKind::Defined(defined) => {
+                let text = &defined.text;
+                Evaluation { text, ..*self }.group(&defined.group)
+            }
             GroupKind::Combined(first, rest) => {
                 let mut group = self.group(first)?;
                 for (combination, other) in rest {

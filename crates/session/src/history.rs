@@ -62,13 +62,6 @@ pub struct TypeHistory {
     pub bytes: Vec<u64>,
 }
 
-impl TypeHistory {
-    pub fn change(&self) -> i64 {
-        let (first, last) = (self.bytes.first(), self.bytes.last());
-        last.copied().unwrap_or(0) as i64 - first.copied().unwrap_or(0) as i64
-    }
-}
-
 /// A data structure over time, as far as it was followed.
 #[derive(Clone, Debug, Serialize)]
 pub struct StructureHistory {

@@ -333,6 +333,29 @@ export interface DominatorItem {
   deeper: number;
 }
 
+/** Groups that have names, of definitions and kept beside the index. */
+export interface NamedGroups extends Envelope {
+  groups: {
+    name: string;
+    expression: string;
+    kept: boolean;
+    objects: number;
+    shallow: number;
+    deep: number;
+    retained: number;
+  }[];
+}
+
+/** The heap in layers; numbers are by the states that were looked into. */
+export interface Layers {
+  by: string;
+  /** Places of these states. */
+  states: number[];
+  rows: { key: string; objects: number[]; bytes: number[] }[];
+  /** All others added up. */
+  others: { rows: number; objects: number[]; bytes: number[] };
+}
+
 export interface Timeline extends Envelope {
   facts: { version: string; vm: string; collector: string; command_line: string; max_heap: number } | null;
   complete: boolean | null;
@@ -349,6 +372,8 @@ export interface Timeline extends Envelope {
     reachable_bytes: number | null;
   }[];
   types: { type: string; objects: number[]; bytes: number[] }[];
+  /** If it was asked for by steps. */
+  layers?: Layers;
   structures: {
     identity: number;
     class: string;
@@ -400,6 +425,8 @@ export interface GrowingStructure {
 
 export interface Growth extends Envelope {
   states: { name: string; reachable: number }[];
+  /** States between these that were not looked into. */
+  skipped: number;
   heap_growth: number;
   approximate: boolean;
   unclear: number;

@@ -20,7 +20,7 @@ export async function copyImage(image: Blob, name: string): Promise<string> {
   }
 }
 
-function save(content: Blob, name: string): void {
+export function save(content: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);
   link.download = name;

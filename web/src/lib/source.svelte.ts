@@ -3,6 +3,7 @@
 import { type Params, sourceUrl } from "../api/client";
 import { sources } from "../api/sources.svelte";
 import type { Source } from "../api/types";
+import { ownFor } from "./own.svelte";
 import { route } from "./route.svelte";
 
 export function current(): Source | undefined {
@@ -14,7 +15,7 @@ export function about(command: string, params: Params = {}): string | null {
   const source = current();
   if (source?.status !== "ready") return null;
   const at = source.kind === "recording" ? route.params.at : undefined;
-  return sourceUrl(source.id, command, { at, ...params });
+  return sourceUrl(source.id, command, { at, ...ownFor(command), ...params });
 }
 
 /** The dumps that are open, in the order they were named. */
@@ -38,9 +39,13 @@ export function hasTime(): boolean {
 export function overTime(command: string, params: Params = {}): string | null {
   const source = current();
   if (source?.kind === "recording") {
-    return source.status === "ready" ? sourceUrl(source.id, command, params) : null;
+    return source.status === "ready"
+      ? sourceUrl(source.id, command, { ...ownFor(command), ...params })
+      : null;
   }
   const [first, ...later] = series();
   if (!first || later.length === 0 || series().some((dump) => dump.status !== "ready")) return null;
-  return sourceUrl(first.id, command, { later: later.map((dump) => dump.id), ...params });
+  // Dumps are compared by what is in them all, and not by definitions.
+  const definitions = command === "diff" ? {} : ownFor(command);
+  return sourceUrl(first.id, command, { later: later.map((dump) => dump.id), ...definitions, ...params });
 }

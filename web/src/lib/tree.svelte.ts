@@ -13,6 +13,8 @@ export interface TreeSource<R> {
   expandable(row: R): boolean;
   /** Distinguishes a row from its siblings. */
   key(row: R): string;
+  /** Whether a row unfolds by itself when it comes in a page of so many: it only leads to what is looked for. */
+  leads?(row: R, rows: number): boolean;
 }
 
 export interface Node<R> {
@@ -131,7 +133,8 @@ export class TreeModel<R> {
     if (node) node.loaded = true;
     this.refresh();
     for (const child of place.children.slice(before))
-      if (this.expandedIds.has(child.id)) void this.expand(child);
+      if (this.expandedIds.has(child.id) || this.source?.leads?.(child.row, page.rows.length))
+        void this.expand(child);
   }
 
   private node(row: R, parent: Node<R> | null, position: number): Node<R> {

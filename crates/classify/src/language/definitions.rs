@@ -119,6 +119,18 @@ const PREDEFINED: &str = include_str!("predefined.txt");
 pub struct Definitions {
     all: Vec<Definition>,
     functions: Vec<Named>,
+    groups: Vec<DefinedGroup>,
+}
+
+/// A name for an object group. What stands after it is of another language, and read by whoever
+/// knows that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefinedGroup {
+    pub name: String,
+    pub text: String,
+    pub description: String,
+    /// The file or option it was written in.
+    pub origin: Arc<str>,
 }
 
 /// A function that scripts and expressions can call.
@@ -135,6 +147,7 @@ impl Default for Definitions {
         let mut definitions = Definitions {
             all: Vec::new(),
             functions: Vec::new(),
+            groups: Vec::new(),
         };
         // A test reads them, so there is nothing to report.
         let _ = definitions.add("predefined", PREDEFINED);
@@ -152,6 +165,11 @@ impl Definitions {
         let name = name.replace('_', "-");
         let mut all = self.all.iter().rev();
         all.find(|definition| definition.name.replace('_', "-") == name)
+    }
+
+    /// In the order they were defined: a group may use those before it.
+    pub fn groups(&self) -> &[DefinedGroup] {
+        &self.groups
     }
 
     pub fn names_in_expressions(&self) -> impl Iterator<Item = String> + '_ {
@@ -193,6 +211,10 @@ impl Definitions {
 
     fn read(&mut self, parser: &mut Parser, source: &Source) -> Result<(), Mistake> {
         let start = parser.span().start;
+        if parser.take_word(GROUP) {
+            let comments = Comments::before(&source.text, start);
+            return self.group(parser, source, comments.description);
+        }
         let role = match parser.take_word(FUNCTION) {
             true => None,
             false => Some(role(parser)?),
@@ -222,6 +244,40 @@ impl Definitions {
         definition.cardinality = cardinality(&ty);
         definition.returns = returns(definition.role, &ty);
         self.all.push(definition);
+        Ok(())
+    }
+
+    /// `group name = …` to the end of the line.
+    fn group(
+        &mut self,
+        parser: &mut Parser,
+        source: &Source,
+        description: String,
+    ) -> Result<(), Mistake> {
+        let at = parser.span().start;
+        let Token::Word(name) = parser.peek().clone() else {
+            return Err(parser.unexpected("the name of a group"));
+        };
+        if self.groups.iter().any(|group| group.name == name) {
+            return Err(parser.mistake(at, format!("`{name}` is defined twice")));
+        }
+        parser.advance();
+        parser.expect_symbol("=", "and a group")?;
+        let start = parser.span().start;
+        let rest = &source.text[start..];
+        let end = start + rest.find('\n').unwrap_or(rest.len());
+        if start == end {
+            return Err(parser.unexpected("a group"));
+        }
+        while !parser.at_end() && parser.span().start < end {
+            parser.advance();
+        }
+        self.groups.push(DefinedGroup {
+            name,
+            text: source.text[start..parser.last_end()].to_owned(),
+            description,
+            origin: source.origin.clone(),
+        });
         Ok(())
     }
 
@@ -281,6 +337,9 @@ impl Parser<'_> {
 /// The word that begins a function.
 const FUNCTION: &str = "function";
 
+/// The word that begins a group.
+const GROUP: &str = "group";
+
 /// Words that cannot be names of definitions.
 const RESERVED: [&str; 7] = ["object", "path", "where", "to", "true", "false", "null"];
 
@@ -290,12 +349,12 @@ fn role(parser: &mut Parser) -> Result<Role, Mistake> {
             return Ok(role);
         }
     }
-    let names = Role::ALL.map(Role::name);
+    let names = Role::ALL.map(Role::name).into_iter();
     let meant = match parser.peek() {
-        Token::Word(word) => closest(word, names.into_iter()),
+        Token::Word(word) => closest(word, names.chain([GROUP, FUNCTION])),
         _ => None,
     };
-    let wanted = "a definition, `classifier`, `filter`, `transformer` or `function`,";
+    let wanted = "a definition, `classifier`, `filter`, `transformer`, `function` or `group`,";
     Err(parser.unexpected(wanted).suggesting(meant))
 }
 

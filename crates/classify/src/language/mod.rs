@@ -30,7 +30,7 @@ pub(crate) use node::{CURRENT, Node, Op, OwnFunction};
 pub(crate) use run::{Budget, Stop};
 pub(crate) use value::Value;
 
-pub use definitions::{Body, Definition, Definitions, Role, Source};
+pub use definitions::{Body, DefinedGroup, Definition, Definitions, Role, Source};
 pub use functions::{Kind, SIGNATURES, Signature};
 pub use lexer::Token;
 pub use mistake::Mistake;

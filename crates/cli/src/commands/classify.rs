@@ -120,9 +120,11 @@ impl Arguments {
             unreachable,
             group,
             split,
+            definitions,
             ..
         } = self;
-        format!("{by:?} {condition:?} {class:?} {unreachable} {group:?} {split:?}")
+        let own = &definitions.definitions;
+        format!("{by:?} {condition:?} {class:?} {unreachable} {group:?} {split:?} {own:?}")
     }
 
     fn objects(&self, source: &Source, definitions: &Definitions) -> Result<BitSet, Failure> {
@@ -204,15 +206,10 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     let weights = &session.state().tables.weights;
     let estimates = (arguments.asks_for_allocation() && !weights.is_empty())
         .then(|| tree.sums(session.state(), weights));
-    let view = TreeView {
-        tree: &tree,
-        top,
-        estimates,
-        heap: session.analysis()?.total().retained,
-        shown: arguments
-            .shown
-            .shown(arguments.source.json || arguments.csv),
-    };
+    let heap = session.analysis()?.total().retained;
+    let for_program = arguments.source.json || arguments.csv;
+    let mut view = TreeView::new(&tree, top, heap, arguments.shown.shown(for_program));
+    view.estimates = estimates;
     let known = match arguments.asks_for_allocation() {
         true => {
             let group = arguments.objects(source, &definitions)?;

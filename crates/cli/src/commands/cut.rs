@@ -92,12 +92,9 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         false => Some(session.classify(&freed, &steps)?),
     };
     let heap = session.analysis()?.total().retained;
-    let view = |tree| TreeView {
-        tree,
-        top: OVERALL,
-        estimates: None,
-        heap,
-        shown: arguments.shown.shown(arguments.source.json),
+    let view = |tree| {
+        let shown = arguments.shown.shown(arguments.source.json);
+        TreeView::new(tree, OVERALL, heap, shown)
     };
     let own = |tree: &Tree| (tree.node(OVERALL).shallow, tree.node(OVERALL).objects);
     let (freed, freed_objects) = tree.as_ref().map_or((0, 0), own);

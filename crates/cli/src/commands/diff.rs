@@ -113,7 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         || arguments.to.is_some()
         || arguments.class.is_some()
         || arguments.unreachable
-        || !arguments.definitions.define.is_empty();
+        || !arguments.definitions.is_empty();
     if of_recordings {
         return Err(Failure::unusable(
             "--from, --to, --class, --unreachable and --define are for recordings",

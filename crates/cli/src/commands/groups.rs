@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use anthill_session::{KeptGroup, check_group};
+use anthill_heap::BitSet;
+use anthill_session::{Error, check_group};
 use clap::Args;
 use serde::Serialize;
 
@@ -18,7 +19,8 @@ use crate::source::{Source, SourceArguments};
 /// A group is any set of objects, written in a small language: classes, single objects, static
 /// fields, conditions, what a group reaches or retains, its roots, referrers and dominators, rows of
 /// classification trees, and unions, intersections and differences of them. A kept group has a name
-/// that stands for it wherever a group is asked for. docs/groups.md describes the language.
+/// that stands for it wherever a group is asked for; so has a group of a file with definitions. docs/groups.md
+/// describes the language.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +32,9 @@ Examples:
       Orders that the caches do not lead to
   anthill inspect app.hprof 'retained(caches)'
       Use it
-  anthill groups app.hprof --forget lost")]
+  anthill groups app.hprof --forget lost
+  anthill groups app.hprof --define mine.txt
+      How large are the groups of a file here?")]
 pub struct Arguments {
     #[command(flatten)]
     pub source: SourceArguments,
@@ -75,8 +79,22 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
             "the group `{name}` was kept for another dump or is damaged, so it is not used"
         ));
     }
-    let rows: Result<Vec<Row>, Failure> = kept.iter().map(|kept| Row::new(source, kept)).collect();
-    let rows = rows?;
+    let definitions = arguments.definitions.read()?;
+    let mut rows = Vec::new();
+    for group in definitions.groups() {
+        let objects = match session.group(&group.name, &definitions) {
+            // A file may be about several programs.
+            Err(Error::NothingFound(_)) => BitSet::new(session.state().len() as usize),
+            objects => objects?,
+        };
+        rows.push(Row::new(source, &group.name, &group.text, &objects)?);
+    }
+    for kept in kept {
+        rows.push(Row {
+            kept: true,
+            ..Row::new(source, &kept.name, &kept.expression, &kept.objects)?
+        });
+    }
     let mut out = source.out();
     if arguments.source.json {
         json::print(&mut out, source, "groups", &Groups { groups: &rows })
@@ -95,6 +113,8 @@ struct Groups<'a> {
 struct Row {
     name: String,
     expression: String,
+    /// Beside the index; otherwise it is from a definition.
+    kept: bool,
     objects: u64,
     shallow: u64,
     deep: u64,
@@ -104,11 +124,17 @@ struct Row {
 }
 
 impl Row {
-    fn new(source: &Source, kept: &KeptGroup) -> Result<Self, Failure> {
-        let metrics = source.session.measure(&kept.objects)?;
+    fn new(
+        source: &Source,
+        name: &str,
+        expression: &str,
+        objects: &BitSet,
+    ) -> Result<Self, Failure> {
+        let metrics = source.session.measure(objects)?;
         Ok(Row {
-            name: kept.name.clone(),
-            expression: kept.expression.clone(),
+            name: name.to_owned(),
+            expression: expression.to_owned(),
+            kept: false,
             objects: metrics.objects,
             shallow: metrics.shallow,
             deep: metrics.deep.bytes,

@@ -4,12 +4,12 @@ mod rows;
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anthill_classify::Step;
-use anthill_session::{Window, is_identity};
+use anthill_session::{Error, Window, is_identity, spread};
 use anthill_structures::{Grown, Inventory, grown, growth_portion};
-use anthill_trace::{Point, is_trace};
+use anthill_trace::{Point, Trace, is_trace};
 use clap::Args;
 use serde::Serialize;
 
@@ -55,6 +55,9 @@ pub struct Arguments {
     /// Where in a recording to end [default: last]
     #[arg(long, value_name = "POINT", value_parser = point, conflicts_with = "at")]
     pub to: Option<Point>,
+    /// How many states of a recording are looked into, evenly spread; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = limit, allow_negative_numbers = true)]
+    pub states: usize,
     /// Leave out what is less than this part of the heap's growth, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent, allow_negative_numbers = true)]
     pub least: f64,
@@ -95,6 +98,8 @@ fn fail_on(text: &str) -> Result<f64, String> {
 
 /// Of so many structures the deep sizes are told: each takes a walk through all that it reaches.
 const MOST_DEEP: usize = 100;
+/// Sizes of the heap that the heading tells.
+const MOST_SIZES: usize = 8;
 /// The part of a structure's growth, in percent, that makes one inside of it the one to name.
 const MOST_OF_GROWTH: f64 = 80.0;
 /// The part of the heap's growth, in percent, that is worth a word if no structure explains it.
@@ -137,104 +142,95 @@ struct States {
     last: Source,
     names: Vec<String>,
     inventories: Vec<Inventory>,
+    /// Those of a recording that were not looked into.
+    skipped: usize,
 }
+
+/// A heap in a file: a dump, or a state of a recording.
+type Place<'a> = (&'a Path, Option<Point>);
 
 impl States {
     fn open(arguments: &Arguments) -> Result<Self, Failure> {
-        let mut opened = Opened::default();
+        let source = &arguments.source;
+        let mut places: Vec<Place> = match arguments.later.is_empty() {
+            true => recorded(arguments)?,
+            false if arguments.from.is_some() || arguments.to.is_some() => {
+                return Err(Failure::unusable(
+                    "--from and --to are points of one recording",
+                    "Leave them out to compare dumps: they are compared as they are named.",
+                ));
+            }
+            false => {
+                let files = [&source.file].into_iter().chain(&arguments.later);
+                files.map(|file| (file.as_path(), None)).collect()
+            }
+        };
+        let all = places.len();
         if arguments.later.is_empty() {
-            for point in recorded_points(arguments)? {
-                let file = &arguments.source.file;
-                let name = point.to_string();
-                opened.add(arguments.source.open_at(file, Some(point))?, name)?;
-            }
-        } else if arguments.from.is_some() || arguments.to.is_some() {
-            return Err(Failure::unusable(
-                "--from and --to are points of one recording",
-                "Leave them out to compare dumps: they are compared as they are named.",
-            ));
-        } else {
-            let files = [&arguments.source.file].into_iter().chain(&arguments.later);
-            for file in files {
-                let source = arguments.source.open_file(file)?;
-                let name = source.name.clone();
-                opened.add(source, name)?;
-            }
+            let looked_into = spread(super::or_all(arguments.states).max(2), all);
+            places = looked_into
+                .into_iter()
+                .map(|at| places[at].clone())
+                .collect();
         }
-        let (Some(first), Some(last)) = (opened.first, opened.last) else {
+        let [begin, between @ .., end] = &places[..] else {
             return Err(Failure::unusable(
                 "growth needs two states at least",
                 "Name a later dump, or points of a recording that are further apart.",
             ));
         };
+        let open = |place: &Place| source.open_at(place.0, place.1.clone());
+        let first = open(begin)?;
+        let mut inventories = vec![first.session.inventory()?];
+        source.look_at_each("following structures", between, |_, session| {
+            inventories.push(session.inventory()?);
+            Ok(())
+        })?;
+        let last = open(end)?;
+        inventories.push(last.session.inventory()?);
+        let name = |(file, point): &Place| match point {
+            Some(point) => point.to_string(),
+            None => file.display().to_string(),
+        };
         Ok(States {
             first,
             last,
-            names: opened.names,
-            inventories: opened.inventories,
+            names: places.iter().map(name).collect(),
+            inventories,
+            skipped: all - places.len(),
         })
     }
 }
 
-#[derive(Default)]
-struct Opened {
-    first: Option<Source>,
-    last: Option<Source>,
-    names: Vec<String>,
-    inventories: Vec<Inventory>,
-}
-
-impl Opened {
-    fn add(&mut self, source: Source, name: String) -> Result<(), Failure> {
-        self.names.push(name);
-        self.inventories.push(source.session.inventory()?);
-        match self.first {
-            None => self.first = Some(source),
-            Some(_) => self.last = Some(source),
-        }
-        Ok(())
-    }
-}
-
-/// The points of a recording from the first to the last that is asked for.
-fn recorded_points(arguments: &Arguments) -> Result<Vec<Point>, Failure> {
+/// The states of a recording from the first to the last that is asked for.
+fn recorded(arguments: &Arguments) -> Result<Vec<Place<'_>>, Failure> {
     let file = &arguments.source.file;
-    let alone = Failure::unusable(
-        format!("{}: one dump does not tell what grows", file.display()),
-        "Name a later dump of the same program, too.",
-    );
     if file.is_file() && !is_trace(file) {
-        return Err(alone);
+        return Err(Failure::unusable(
+            format!("{}: one dump does not tell what grows", file.display()),
+            "Name a later dump of the same program, too.",
+        ));
     }
-    let state_at = |point: &Option<Point>, otherwise: Point| {
-        let point = point.clone().unwrap_or(otherwise);
-        let source = arguments.source.open_at(file, Some(point))?;
-        let recording = source.session.recording();
-        Ok::<_, Failure>(recording.map(|recording| {
-            let numbers: Vec<u32> = recording
-                .trace()
-                .states()
-                .iter()
-                .map(|one| one.number)
-                .collect();
-            (recording.state().number, numbers)
-        }))
+    let trace = Trace::open(file).map_err(Error::from)?;
+    let number = |point: &Option<Point>, otherwise: Point| {
+        let state = trace.at(point.as_ref().unwrap_or(&otherwise));
+        let unknown = |why: String| Error::Point(format!("{}: {why}", file.display()));
+        state.map(|state| state.number).map_err(unknown)
     };
-    let (Some((from, numbers)), Some((to, _))) = (
-        state_at(&arguments.from, Point::First)?,
-        state_at(&arguments.to, Point::Last)?,
-    ) else {
-        return Err(alone);
-    };
-    let between = numbers
-        .into_iter()
-        .filter(|number| (from..=to).contains(number));
-    Ok(between.map(Point::State).collect())
+    let from = number(&arguments.from, Point::First)?;
+    let to = number(&arguments.to, Point::Last)?;
+    let numbers = trace.states().iter().map(|state| state.number);
+    let between = numbers.filter(|number| (from..=to).contains(number));
+    Ok(between
+        .map(|number| (file.as_path(), Some(Point::State(number))))
+        .collect())
 }
 
 #[derive(Serialize)]
 struct Growth {
     states: Vec<State>,
+    /// States of the recording between these that were not looked into.
+    skipped: usize,
     /// How many bytes the reachable heap grew by.
     heap_growth: i64,
     /// The least part of it that is shown, in percent.
@@ -349,6 +345,7 @@ impl Growth {
                     reachable: inventory.heap,
                 })
                 .collect(),
+            skipped: states.skipped,
             heap_growth,
             least: arguments.least,
             approximate,
@@ -362,10 +359,9 @@ impl Growth {
     }
 
     fn text(&self, out: &mut Out) -> Result<(), Failure> {
-        let sizes: Vec<String> = self
-            .states
-            .iter()
-            .map(|state| bytes(state.reachable))
+        let sizes: Vec<String> = spread(MOST_SIZES, self.states.len())
+            .into_iter()
+            .map(|place| bytes(self.states[place].reachable))
             .collect();
         out.heading(&format!(
             "The reachable heap {}: {}",
@@ -376,6 +372,12 @@ impl Growth {
             },
             sizes.join(" → ")
         ))?;
+        if self.skipped > 0 {
+            let between = counted(self.skipped as u64, "state", "states");
+            out.remark(&format!(
+                "{between} between were not looked into; --states 0 takes all"
+            ))?;
+        }
         if self.approximate {
             out.remark(
                 "Structures are recognised by how they are held: approximate where that changes.",

@@ -231,13 +231,8 @@ struct Json<'a> {
 
 impl Inspection<'_> {
     fn view<'a>(&'a self, tree: &'a Tree) -> TreeView<'a> {
-        TreeView {
-            estimates: None,
-            tree,
-            top: OVERALL,
-            heap: self.heap,
-            shown: self.arguments.shown.shown(self.arguments.source.json),
-        }
+        let shown = self.arguments.shown.shown(self.arguments.source.json);
+        TreeView::new(tree, OVERALL, self.heap, shown)
     }
 
     fn json(&self) -> Json<'_> {

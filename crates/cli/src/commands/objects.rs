@@ -5,12 +5,13 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use anthill_classify::{Definitions, Pattern};
+use anthill_classify::Pattern;
 use anthill_graph::{Graph, NodeId, ROOT, UNREACHABLE};
 use anthill_heap::BitSet;
 use anthill_session::{Analysis, check_group};
 use clap::{Args, ValueEnum};
 
+use crate::definitions::DefinitionArguments;
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, counted, hex};
@@ -42,6 +43,8 @@ pub struct Arguments {
     /// Only the objects of this group; docs/groups.md has the language
     #[arg(long, value_name = "GROUP", conflicts_with = "class")]
     pub group: Option<String>,
+    #[command(flatten)]
+    pub definitions: DefinitionArguments,
     /// What comes first
     #[arg(long, value_enum, default_value_t = Sort::Address)]
     pub sort: Sort,
@@ -64,7 +67,7 @@ impl Arguments {
     /// Finds mistakes that can be told without the dump.
     pub fn check(&self) -> Result<(), Failure> {
         match &self.group {
-            Some(group) => Ok(check_group(group, &Definitions::default())?),
+            Some(group) => Ok(check_group(group, &self.definitions.read()?)?),
             None => Ok(()),
         }
     }
@@ -119,8 +122,9 @@ impl<'a> Objects<'a> {
         if !wanted.contains(&true) {
             return Err(Failure::NothingFound(pattern.no_match("class", names())));
         }
+        let definitions = arguments.definitions.read()?;
         let group = arguments.group.as_deref();
-        let group = group.map(|group| session.group(group, &Definitions::default()));
+        let group = group.map(|group| session.group(group, &definitions));
         let mut objects = Objects {
             source,
             analysis,

@@ -12,6 +12,7 @@ use anthill_session::{
 use clap::Args;
 use serde::Serialize;
 
+use crate::definitions::DefinitionArguments;
 use crate::failure::Failure;
 use crate::names::{ClassNames, ObjectName, address, object_at};
 use crate::output::table::{Align, Table};
@@ -46,6 +47,8 @@ pub struct Arguments {
     /// The objects of this group instead; docs/groups.md has the language
     #[arg(long, value_name = "GROUP", conflicts_with = "target")]
     pub group: Option<String>,
+    #[command(flatten)]
+    pub definitions: DefinitionArguments,
     /// Show each data structure as one step, without its internals: a map, not its table and nodes
     #[arg(long)]
     pub collapse: bool,
@@ -61,7 +64,7 @@ impl Arguments {
     /// Finds mistakes that can be told without the dump.
     pub fn check(&self) -> Result<(), Failure> {
         match &self.group {
-            Some(group) => Ok(check_group(group, &Definitions::default())?),
+            Some(group) => Ok(check_group(group, &self.definitions.read()?)?),
             None => Ok(()),
         }
     }
@@ -81,7 +84,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         }
     } else {
         let targets = match &arguments.group {
-            Some(group) => Targets::of_group(source, group)?,
+            Some(group) => Targets::of_group(source, group, &arguments.definitions.read()?)?,
             None => Targets::of_class(source, target)?,
         };
         let merged = merged(source, &targets, arguments.collapse)?;
@@ -151,8 +154,8 @@ impl Targets {
         })
     }
 
-    fn of_group(source: &Source, text: &str) -> Result<Self, Failure> {
-        let group = source.session.group(text, &Definitions::default())?;
+    fn of_group(source: &Source, text: &str, definitions: &Definitions) -> Result<Self, Failure> {
+        let group = source.session.group(text, definitions)?;
         Ok(Targets {
             name: text.to_owned(),
             retained: source.session.measure(&group)?.retained.bytes,

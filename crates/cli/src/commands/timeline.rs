@@ -1,5 +1,7 @@
 //! `anthill timeline`: the heap over time, from a recording or a series of dumps.
 
+mod layers;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -17,12 +19,14 @@ use crate::output::units::{bytes, count, counted, date, share};
 use crate::output::{Out, csv, json, shell};
 use crate::report::window_sentence;
 use crate::source::{SourceArguments, limit};
+use layers::{LayerArguments, Shown, Subject};
 
 /// Show the heap over time: sizes, types, collections, allocation, marks
 ///
 /// Of a recording only what is said about its states is read, so that hundreds of them take no time.
 /// Several dumps, the earliest first, are shown in the same way. Where the heap only grows to the end,
-/// in spite of dips, that window is proposed for a closer look.
+/// in spite of dips, that window is proposed for a closer look. --by splits the heap by any classifiers
+/// instead of by type, which takes a look into the states themselves.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -32,6 +36,10 @@ Examples:
       All types of a package
   anthill timeline monday.hprof wednesday.hprof friday.hprof
       A series of dumps
+  anthill timeline app.trace --by closest-root --top 5
+      Which static fields and threads lead to what grows?
+  anthill timeline app.trace --by 'where type ~ \"com.acme.*\", allocation-site' --states 0
+      Where do the objects of a package come from, at every state?
   anthill timeline app.trace --csv > heap.csv
       A line for each state and type")]
 pub struct Arguments {
@@ -43,6 +51,8 @@ pub struct Arguments {
     /// Only types that fit; * and ? are wildcards
     #[arg(long, value_name = "GLOB")]
     pub class: Option<String>,
+    #[command(flatten)]
+    pub layers: LayerArguments,
     /// How many states, types and data structures; 0 for all [default: 20, 10 and 5; all with --json and --csv]
     #[arg(long, value_name = "N", value_parser = limit, allow_negative_numbers = true)]
     pub limit: Option<usize>,
@@ -64,6 +74,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             "Leave out --at, or ask another command about that state.",
         ));
     }
+    // A mistake is told before anything is read.
+    arguments.layers.steps()?;
     let history = history(arguments)?;
     let for_program = arguments.source.json || arguments.csv;
     let most = |usual: usize| match arguments.limit {
@@ -79,12 +91,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::NothingFound(reason));
     }
     let structures = history.structures(most(STRUCTURES));
+    let subject = Subject {
+        history: &history,
+        files: &files(arguments),
+        class: arguments.class.as_deref(),
+    };
+    let layers = arguments
+        .layers
+        .shown(&arguments.source, &subject, wanted)?;
     let name = arguments.source.file.display().to_string();
     let view = View {
         structures: &structures,
         name: &name,
         history: &history,
         types: &types,
+        layers: layers.as_ref(),
         states: most(STATES),
     };
     let mut out = arguments.source.out();
@@ -100,16 +121,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
+/// The recording, or the dumps.
+fn files(arguments: &Arguments) -> Vec<&Path> {
+    let first = [&arguments.source.file].into_iter();
+    first
+        .chain(&arguments.later)
+        .map(PathBuf::as_path)
+        .collect()
+}
+
 fn history(arguments: &Arguments) -> Result<History, Failure> {
     let first = &arguments.source.file;
     if !is_trace(first) {
-        let files: Vec<&Path> = [first]
-            .into_iter()
-            .chain(&arguments.later)
-            .map(PathBuf::as_path)
-            .collect();
         let mut dumps = Vec::new();
-        for file in files {
+        for file in files(arguments) {
             dumps.push(arguments.source.open_file(file)?.session.moment()?);
         }
         return Ok(History::of_dumps(first, dumps));
@@ -134,6 +159,8 @@ struct View<'a> {
     name: &'a str,
     history: &'a History,
     types: &'a [TypeHistory],
+    /// With --by.
+    layers: Option<&'a Shown>,
     structures: &'a [StructureHistory],
     /// How many states at most.
     states: usize,
@@ -146,6 +173,8 @@ struct Json<'a> {
     duration_ns: u64,
     states: &'a [HeapMoment],
     types: &'a [TypeHistory],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layers: Option<&'a Shown>,
     structures: &'a [StructureHistory],
     gcs: Vec<GcJson<'a>>,
     /// Bytes per second in equal stretches of time.
@@ -298,6 +327,7 @@ impl View<'_> {
             duration_ns: history.duration(),
             states: &history.moments,
             types: self.types,
+            layers: self.layers,
             structures: self.structures,
             gcs: gcs.collect(),
             allocation_rates: history.allocation_rates(),
@@ -321,11 +351,12 @@ impl View<'_> {
         }
     }
 
-    /// A line for each state, and one for each state and type.
+    /// A line for each state, and one for each state and type or layer.
     fn csv(&self, out: &mut Out) -> Result<(), Failure> {
+        let split = if self.layers.is_some() { "key" } else { "type" };
         csv::line(
             out,
-            &["point", "seconds", "gc", "mark", "type", "objects", "bytes"],
+            &["point", "seconds", "gc", "mark", split, "objects", "bytes"],
         )?;
         for (index, moment) in self.history.moments.iter().enumerate() {
             let seconds = format!("{:.3}", moment.time as f64 / 1e9);
@@ -337,8 +368,16 @@ impl View<'_> {
                 csv::line(out, &cells)
             };
             line("", moment.alive_objects(), moment.alive())?;
-            for history in self.types {
-                line(&history.name, history.objects[index], history.bytes[index])?;
+            let Some(layers) = self.layers else {
+                for history in self.types {
+                    line(&history.name, history.objects[index], history.bytes[index])?;
+                }
+                continue;
+            };
+            if let Ok(place) = layers.states.binary_search(&index) {
+                for layer in &layers.rows {
+                    line(&layer.key, layer.objects[place], layer.bytes[place])?;
+                }
             }
         }
         Ok(())
@@ -362,7 +401,10 @@ impl View<'_> {
             self.state_table().print(out)?;
             self.omitted(out)?;
             out.blank()?;
-            self.type_table().print(out)?;
+            match self.layers {
+                Some(layers) => layers.print(self.history.moments.len(), out)?,
+                None => self.type_table().print(out)?,
+            }
             self.structures(out)?;
         }
         self.collections(out)?;
@@ -456,28 +498,9 @@ impl View<'_> {
     }
 
     fn type_table(&self) -> Table<5> {
-        let mut table = Table::new([
-            ("first", Align::Right),
-            ("last", Align::Right),
-            ("change", Align::Right),
-            ("", Align::Left),
-            ("type", Align::Left),
-        ]);
-        for history in self.types {
-            let change = history.change();
-            let sign = if change < 0 { "−" } else { "+" };
-            table.row([
-                bytes(history.bytes.first().copied().unwrap_or(0)),
-                bytes(history.bytes.last().copied().unwrap_or(0)),
-                match change {
-                    0 => String::new(),
-                    change => format!("{sign}{}", bytes(change.unsigned_abs())),
-                },
-                sparkline(&history.bytes, BAR),
-                history.name.clone(),
-            ]);
-        }
-        table
+        let rows = self.types.iter();
+        let rows = rows.map(|history| (history.name.clone(), &history.bytes[..]));
+        over_time("type", rows, bytes)
     }
 
     /// The structures that changed, which have no name here but their class and identity.
@@ -623,6 +646,38 @@ impl View<'_> {
         }
         Ok(())
     }
+}
+
+/// Things with a number for each state: the first, the last, and how it came there.
+fn over_time<'a>(
+    title: &'static str,
+    rows: impl Iterator<Item = (String, &'a [u64])>,
+    show: fn(u64) -> String,
+) -> Table<5> {
+    let mut table = Table::new([
+        ("first", Align::Right),
+        ("last", Align::Right),
+        ("change", Align::Right),
+        ("", Align::Left),
+        (title, Align::Left),
+    ]);
+    for (name, values) in rows {
+        let first = values.first().copied().unwrap_or(0);
+        let last = values.last().copied().unwrap_or(0);
+        let change = last.abs_diff(first);
+        let sign = if last < first { "−" } else { "+" };
+        table.row([
+            show(first),
+            show(last),
+            match change {
+                0 => String::new(),
+                change => format!("{sign}{}", show(change)),
+            },
+            sparkline(values, BAR),
+            name,
+        ]);
+    }
+    table
 }
 
 /// What was recorded, of which JVM, and when, in lines.

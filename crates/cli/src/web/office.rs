@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anthill_classify::Tree;
+use anthill_heap::Progress;
 use anthill_server::{Answers, Board, Event, Job, Question, Refusal, Reply};
-use anthill_session::{IndexFolder, Options, Session};
+use anthill_session::{IndexFolder, Layers, Options, Session};
 use anthill_structures::Definitions;
-use anthill_trace::is_trace;
+use anthill_trace::{Point, is_trace};
 use serde::Serialize;
 
 use super::description;
@@ -20,6 +21,8 @@ use crate::failure::Failure;
 /// Heap states that stay open, and trees of each.
 const MOST_OPEN: usize = 4;
 const MOST_TREES: usize = 6;
+/// Layers over time that are kept: each took a look into many states.
+const MOST_LAYERS: usize = 6;
 /// Answers that are kept, and how long one may be at most.
 const MOST_ANSWERS: usize = 64;
 const LONGEST_ANSWER: usize = 1 << 20;
@@ -34,6 +37,7 @@ pub struct Office {
     /// One heap is opened after the other: each takes all cores.
     opening: Mutex<()>,
     answers: Mutex<Recent<String, Arc<Vec<u8>>>>,
+    layers: Mutex<Recent<String, Arc<Layers>>>,
     status: Mutex<Vec<Status>>,
     /// What reads the files.
     reading: Vec<Arc<Job>>,
@@ -81,6 +85,7 @@ impl Office {
             open: Mutex::new(Recent::new(MOST_OPEN)),
             opening: Mutex::new(()),
             answers: Mutex::new(Recent::new(MOST_ANSWERS)),
+            layers: Mutex::new(Recent::new(MOST_LAYERS)),
             status: Mutex::new(status),
         })
     }
@@ -125,13 +130,7 @@ impl Office {
         options: Options,
         job: &Arc<Job>,
     ) -> Result<Arc<OpenHeap>, Failure> {
-        let point = options.at.as_ref().map(ToString::to_string);
-        let key = format!(
-            "{} {point:?} {:?} {}",
-            file.display(),
-            options.dump,
-            options.convention
-        );
+        let key = key_of(file, &options);
         let known = || lock(&self.open).get(&key);
         if let Some(heap) = known() {
             return Ok(heap);
@@ -153,6 +152,21 @@ impl Office {
     }
 }
 
+/// What makes it another heap. Which state a point stands for changes while a recording grows,
+/// except for numbers of states.
+fn key_of(file: &Path, options: &Options) -> String {
+    let point = match &options.at {
+        Some(Point::State(number)) => format!("#{number}"),
+        point => format!("{point:?} of {}", length(file)),
+    };
+    format!(
+        "{} {point} {:?} {}",
+        file.display(),
+        options.dump,
+        options.convention
+    )
+}
+
 impl Answers for Office {
     fn sources(&self) -> Vec<u8> {
         let status = lock(&self.status).clone();
@@ -167,7 +181,7 @@ impl Answers for Office {
                     .into_owned(),
                 path: file.display().to_string(),
                 kind: if is_trace(file) { "recording" } else { "dump" },
-                bytes: file.metadata().map_or(0, |facts| facts.len()),
+                bytes: length(file),
                 job: &self.reading[id].name,
                 status,
             })
@@ -190,8 +204,10 @@ impl Answers for Office {
         job: &Arc<Job>,
         mut reply: Reply,
     ) -> Result<(), Refusal> {
+        // A recording may grow: what is asked then is another question.
+        let lengths: Vec<u64> = self.files.iter().map(|file| length(file)).collect();
         let key = format!(
-            "{} {} {:?}",
+            "{} {} {:?} {lengths:?}",
             question.source, question.command, question.options
         );
         let known = lock(&self.answers).get(&key);
@@ -211,7 +227,7 @@ impl Answers for Office {
         match question::answer(&self, question, &request) {
             Ok(()) => {
                 let copy = std::mem::take(&mut *lock(&request.copy));
-                if copy.len() <= LONGEST_ANSWER && !self.grows(question.source) {
+                if copy.len() <= LONGEST_ANSWER {
                     lock(&self.answers).put(key, Arc::new(copy));
                 }
                 Ok(())
@@ -222,11 +238,8 @@ impl Answers for Office {
     }
 }
 
-impl Office {
-    /// Whether the file may still be written to.
-    fn grows(&self, source: usize) -> bool {
-        self.file(source).is_some_and(is_trace)
-    }
+fn length(file: &Path) -> u64 {
+    file.metadata().map_or(0, |facts| facts.len())
 }
 
 fn refusal(failure: Failure) -> Refusal {
@@ -261,6 +274,46 @@ impl Request {
         let heap = self.office.heap(self.source, file, options, &self.job)?;
         lock(&self.working).push(heap.reporter.work_for(&self.job));
         Ok(heap)
+    }
+
+    /// A heap for a short look: one that is open, or one that does not stay so.
+    pub fn glance(
+        &self,
+        file: &Path,
+        options: Options,
+        progress: Box<dyn Progress + Send>,
+    ) -> Result<Arc<Session>, Failure> {
+        let known = lock(&self.office.open).get(&key_of(file, &options));
+        if let Some(heap) = known {
+            lock(&self.working).push(heap.reporter.work_for(&self.job));
+            return Ok(heap.session.clone());
+        }
+        let session = Session::open(file, options, progress)?;
+        Ok(Arc::new(
+            session.with_definitions(self.office.definitions.clone()),
+        ))
+    }
+
+    /// Progress of work for this request that is about several heaps.
+    pub fn progress(&self) -> Arc<Reporting> {
+        let reporter = Reporter::new(self.source, self.office.board.clone());
+        lock(&self.working).push(reporter.work_for(&self.job));
+        Arc::new(Reporting(reporter))
+    }
+
+    /// Layers over time: those that were kept under this key, or new ones.
+    pub fn layers(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<Layers, Failure>,
+    ) -> Result<Arc<Layers>, Failure> {
+        let key = key.to_owned();
+        if let Some(layers) = lock(&self.office.layers).get(&key) {
+            return Ok(layers);
+        }
+        let layers = Arc::new(make()?);
+        lock(&self.office.layers).put(key, layers.clone());
+        Ok(layers)
     }
 
     /// Where the answer is written to; there is one answer.

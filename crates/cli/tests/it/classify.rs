@@ -224,6 +224,47 @@ fn filters_of_any_kind_leave_out_the_rest() {
     assert!(none.err.contains("no object fulfils `size < 0`"));
 }
 
+/// What is looked for is found at every level, with what leads to it and what is below it, and nothing else.
+#[test]
+fn a_tree_is_searched_at_all_levels() {
+    let whole = json(&["classify", DUMP, "--by", "package, type, kind"]);
+    let told = json(&[
+        "classify",
+        DUMP,
+        "--by",
+        "package, type, kind",
+        "--search",
+        "HASHMAP",
+    ]);
+    let paths = |tree: &Value| {
+        let mut paths = Vec::new();
+        let mut waiting = vec![(tree, String::new())];
+        while let Some((node, above)) = waiting.pop() {
+            for child in node["children"].as_array().into_iter().flatten() {
+                let path = format!("{above} > {}", child["key"].as_str().unwrap());
+                waiting.push((child, path.clone()));
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        paths
+    };
+    let all = paths(&whole["tree"]);
+    let with = |path: &&String| path.to_lowercase().contains("hashmap");
+    let leads = |path: &&String| {
+        let start = format!("{path} > ");
+        all.iter()
+            .any(|other| with(&other) && other.starts_with(&start))
+    };
+    let wanted: Vec<String> = all
+        .iter()
+        .filter(|path| with(path) || leads(path))
+        .cloned()
+        .collect();
+    assert!(wanted.len() > 3 && wanted.len() < all.len(), "{wanted:?}");
+    assert_eq!(paths(&told["tree"]), wanted);
+}
+
 #[test]
 fn definitions_are_used_like_predefined_ones() {
     let file = scratch("definitions.txt");

@@ -19,6 +19,64 @@ fn child<'a>(node: &'a Value, key: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {key} in {:?}", keys(node)))
 }
 
+/// A group of a definition is what it would be if it were written out, in every command.
+#[test]
+fn groups_of_definitions_are_used_by_name() {
+    let dump = scratch("defined-groups.hprof").to_str().unwrap().to_owned();
+    print(&["demo", "--save", &dump]);
+    let file = scratch("defined-groups.txt");
+    std::fs::write(
+        &file,
+        "group caches = IdCache.idCache | NameCache.nameCache\n\
+         # All that dies with them.\ngroup dying = retained(caches)\n\
+         classifier large = size > 100\ngroup elsewhere = no.such.Class\n",
+    )
+    .unwrap();
+    let define = format!("--define={}", file.display());
+    let written = "retained(IdCache.idCache | NameCache.nameCache)";
+    let by = "--by=large, type";
+    let inline = "--by=size > 100, type";
+    let classified = json(&["classify", &dump, "--group=dying", by, &define]);
+    let told = json(&["classify", &dump, &format!("--group={written}"), inline]);
+    assert_eq!(classified["tree"], told["tree"]);
+    for (named, plain) in [
+        (
+            vec!["objects", &dump, "--group=dying"],
+            vec!["objects", &dump, "--group"],
+        ),
+        (vec!["inspect", &dump, "dying"], vec!["inspect", &dump]),
+        (
+            vec!["paths", &dump, "--group=dying"],
+            vec!["paths", &dump, "--group"],
+        ),
+        (vec!["owners", &dump, "dying"], vec!["owners", &dump]),
+    ] {
+        let named = json(&[&named[..], &[define.as_str()]].concat()).to_string();
+        let plain = json(&[&plain[..], &[written]].concat()).to_string();
+        let same = named.replace(r#":"dying""#, &format!(":{written:?}")) == plain;
+        assert!(same, "{named}\n{plain}");
+    }
+    let listed = json(&["groups", &dump, &define]);
+    let listed = listed["groups"].as_array().unwrap();
+    let names: Vec<&str> = listed
+        .iter()
+        .map(|row| row["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["caches", "dying", "elsewhere"]);
+    assert_eq!(listed[1]["retained"], told["tree"]["retained"]);
+    assert_eq!(
+        (&listed[1]["kept"], &listed[2]["objects"]),
+        (&false.into(), &0.into())
+    );
+    let mistake = run(&["inspect", &dump, "a", "--definitions=group a = retaind(b)"]);
+    assert_eq!(mistake.code, 2);
+    assert!(
+        mistake.err.contains("--definitions, group a, column 1"),
+        "{}",
+        mistake.err
+    );
+}
+
 #[test]
 fn both_caches_are_inspected_together() {
     let all = ["--no-index", "--least", "0"];

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::program::{self, command, json, print};
+use crate::recording::growing;
 
 /// A server that ends with the test.
 struct Server {
@@ -168,6 +169,40 @@ fn answers_are_those_of_the_commands() {
         assert_eq!(response.status, 200, "{question}: {}", response.body);
         let arguments = [&arguments[..1], &[dump.as_str()], &arguments[1..]].concat();
         assert_eq!(response.json(), json(&arguments), "{question}");
+    }
+}
+
+#[test]
+fn answers_about_recordings_are_those_of_the_commands_too() {
+    let path = growing("open.trace");
+    let file = path.to_str().unwrap();
+    let server = Server::start(&[file]);
+    server.sources();
+    let by = "--by=type, closest-root";
+    let questions: &[(&str, &[&str])] = &[
+        ("timeline?limit=3", &["timeline", "--limit=3"]),
+        (
+            "timeline?by=type,%20closest-root&top=1&states=7",
+            &["timeline", by, "--top=1", "--states=7"],
+        ),
+        // The same look into the states, seen in another way.
+        (
+            "timeline?by=type,%20closest-root&top=0&states=7&sort=objects",
+            &["timeline", by, "--top=0", "--states=7", "--sort=objects"],
+        ),
+        (
+            "growth?from=first&to=last",
+            &["growth", "--from=first", "--to=last"],
+        ),
+        ("classify?at=%233", &["classify", "--at=#3"]),
+    ];
+    for (question, arguments) in questions {
+        let arguments = [&arguments[..1], &[file], &arguments[1..]].concat();
+        for _ in 0..2 {
+            let response = server.get(&format!("/api/v1/sources/0/{question}"));
+            assert_eq!(response.status, 200, "{question}: {}", response.body);
+            assert_eq!(response.json(), json(&arguments), "{question}");
+        }
     }
 }
 

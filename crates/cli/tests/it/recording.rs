@@ -28,6 +28,11 @@ pub fn moment(seconds: u64, gc: u64) -> Moment {
 
 /// A recording of a list that grows in its second half.
 pub fn growing(name: &str) -> PathBuf {
+    growing_over(24, name)
+}
+
+/// The same with so many states.
+pub fn growing_over(states: u64, name: &str) -> PathBuf {
     let path = scratch(name);
     let facts = Facts {
         started: 1_700_000_000 * SECOND,
@@ -42,7 +47,7 @@ pub fn growing(name: &str) -> PathBuf {
     };
     let mut writer = TraceWriter::create(&path, &facts).unwrap();
     let class = writer.class("shop.Order");
-    for state in 1..=24u64 {
+    for state in 1..=states {
         let time = state * 10 * SECOND;
         for gc in [state * 2 - 1, state * 2] {
             let start = time - (state * 2 - gc) * 5 * SECOND;
@@ -76,7 +81,7 @@ pub fn growing(name: &str) -> PathBuf {
         };
         writer.add(Event::Cost(cost)).unwrap();
         let mut heap = HeapBuilder::new();
-        let orders = 100 + state.saturating_sub(12) * 20;
+        let orders = 100 + state.saturating_sub(states / 2) * 20;
         for order in 0..orders {
             heap.object(&format!("o{order}"), "shop.Order", 24);
             heap.object(&format!("c{order}"), "shop.Customer", 16);
@@ -132,6 +137,171 @@ fn the_timeline_shows_sizes_types_collections_marks_and_where_the_heap_only_grow
     assert_eq!(timeline["complete"], true);
     assert_eq!(run(&["timeline", file, "--class", "nothing"]).code, 1);
     assert_eq!(run(&["timeline", file, "--at", "last"]).code, 2);
+}
+
+/// Keys of the nodes of a tree, joined, with objects and bytes of each that are in no node below it.
+fn ends(node: &Value, path: &str, found: &mut Vec<(String, u64, u64)>) {
+    let number = |node: &Value, name: &str| node[name].as_u64().unwrap();
+    let (mut objects, mut bytes) = (number(node, "objects"), number(node, "shallow"));
+    for child in node["children"].as_array().into_iter().flatten() {
+        objects -= number(child, "objects");
+        bytes -= number(child, "shallow");
+        let key = child["key"].as_str().unwrap();
+        let path = match path {
+            "" => key.to_owned(),
+            path => format!("{path} > {key}"),
+        };
+        ends(child, &path, found);
+    }
+    if objects > 0 {
+        found.push((path.to_owned(), objects, bytes));
+    }
+}
+
+/// The layers of a timeline at a place: those that have objects there.
+fn layers_at(layers: &Value, place: usize) -> Vec<(String, u64, u64)> {
+    let rows = layers["rows"].as_array().unwrap().iter();
+    let mut found: Vec<(String, u64, u64)> = rows
+        .map(|row| {
+            let number = |name: &str| row[name][place].as_u64().unwrap();
+            let key = row["key"].as_str().unwrap().to_owned();
+            (key, number("objects"), number("bytes"))
+        })
+        .filter(|row| row.1 > 0)
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_timeline_is_split_by_what_every_state_says_by_itself() {
+    let path = growing("layers.trace");
+    let file = path.to_str().unwrap();
+    for by in [
+        "type",
+        "package",
+        "size > 1K, type",
+        "closest-root",
+        "type, pointed-from, type",
+    ] {
+        let layers = &json(&["timeline", file, "--by", by, "--top=0", "--states=5"])["layers"];
+        let states = layers["states"].as_array().unwrap();
+        let looked = if ["type", "package"].contains(&by) {
+            24
+        } else {
+            5
+        };
+        assert_eq!(states.len(), looked, "{by}");
+        for (place, state) in states.iter().enumerate().step_by(states.len() / 5) {
+            let at = format!("#{}", state.as_u64().unwrap() + 1);
+            let tree = &json(&["classify", file, "--by", by, "--at", &at])["tree"];
+            let mut told = Vec::new();
+            ends(tree, "", &mut told);
+            told.sort();
+            assert_eq!(layers_at(layers, place), told, "{by} at {at}");
+            assert_eq!(layers["total"]["bytes"][place], tree["shallow"], "{by}");
+            assert_eq!(layers["others"]["bytes"][place], 0, "{by}");
+        }
+    }
+    // 100 orders at first, 340 at last; the main object is larger than all of them at first.
+    let few = &json(&[
+        "timeline",
+        file,
+        "--by=type, size",
+        "--top=1",
+        "--sort=objects",
+    ])["layers"];
+    let row = &few["rows"][0];
+    assert!(row["key"].as_str().unwrap().starts_with("shop.Order > "));
+    assert_eq!(
+        (&row["objects"][0], &row["objects"][23]),
+        (&100.into(), &340.into())
+    );
+    assert_eq!(
+        (&few["others"]["rows"], &few["others"]["bytes"][23]),
+        (&1.into(), &4096.into())
+    );
+    let csv = print(&["timeline", file, "--csv", "--by=type, size", "--states=2"]);
+    assert_eq!(
+        csv.lines().next().unwrap(),
+        "point,seconds,gc,mark,key,objects,bytes"
+    );
+    assert_eq!(csv.lines().count(), 1 + 24 + 2 * 2);
+    let text = print(&["timeline", file, "--by=is_array", "--states=3"]);
+    assert!(text.contains("split at 3 of 24 states"), "{text}");
+    let mistake = run(&["timeline", file, "--by=typ"]);
+    assert!(
+        mistake.code == 2 && mistake.err.contains("--by, column 1"),
+        "{}",
+        mistake.err
+    );
+    assert_eq!(
+        run(&["timeline", file, "--by=where size > 1M, type"]).code,
+        1
+    );
+}
+
+#[test]
+fn of_hundreds_of_states_some_are_looked_into() {
+    let path = growing_over(300, "hundreds.trace");
+    let file = path.to_str().unwrap();
+    let timeline = json(&["timeline", file, "--by=closest-root", "--limit=1"]);
+    let states = timeline["states"].as_array().unwrap();
+    assert_eq!(states.len(), 300);
+    let looked = timeline["layers"]["states"].as_array().unwrap();
+    assert_eq!(
+        (looked.len(), &looked[0], &looked[59]),
+        (60, &0.into(), &299.into())
+    );
+    for (place, state) in looked.iter().enumerate() {
+        let state = &states[state.as_u64().unwrap() as usize];
+        assert_eq!(
+            timeline["layers"]["total"]["bytes"][place],
+            state["reachable_bytes"]
+        );
+    }
+    let growth = json(&["growth", file]);
+    let all = json(&["growth", file, "--states=0"]);
+    assert_eq!(growth["states"].as_array().unwrap().len(), 30);
+    assert_eq!(
+        (&growth["skipped"], &all["skipped"]),
+        (&270.into(), &0.into())
+    );
+    for (some, every) in [("0", "0"), ("29", "299")] {
+        let some = growth["states"].pointer(&format!("/{some}"));
+        assert_eq!(some, all["states"].pointer(&format!("/{every}")));
+    }
+    assert_eq!(growth["heap_growth"], all["heap_growth"]);
+    let text = print(&["growth", file]);
+    assert!(
+        text.contains("270 states between were not looked into"),
+        "{text}"
+    );
+}
+
+/// Every reachable object is in one layer, whether its package has sub-packages or not.
+#[test]
+fn a_series_of_dumps_is_split_in_layers_too() {
+    let file = scratch("layers.hprof").to_str().unwrap().to_owned();
+    print(&["demo", "--save", &file]);
+    let summary = json(&["summary", &file]);
+    for by in ["package", "package, type", "loader"] {
+        let timeline = json(&["timeline", &file, &file, "--by", by, "--top=0"]);
+        let layers = &timeline["layers"];
+        let rows = layers["rows"].as_array().unwrap();
+        for place in 0..2 {
+            let sum: u64 = rows
+                .iter()
+                .map(|row| row["bytes"][place].as_u64().unwrap())
+                .sum();
+            assert_eq!(summary["reachable"]["shallow"], sum, "{by}");
+        }
+    }
+    let layers = &json(&["timeline", &file, &file, "--by=package", "--top=0"])["layers"];
+    let layers = layers_at(layers, 0);
+    for package in ["java > util", "java > util > concurrent"] {
+        assert!(layers.iter().any(|layer| layer.0 == package), "{package}");
+    }
 }
 
 #[test]

@@ -39,8 +39,16 @@ pub enum GroupKind {
         path_at: usize,
         of: Box<GroupExpr>,
     },
+    /// A group that a definition has a name for.
+    Defined(Box<Defined>),
     /// The first group, then others added, kept or taken away one after the other.
     Combined(Box<GroupExpr>, Vec<(Combination, GroupExpr)>),
+}
+
+/// A group that stands in a text of its own.
+pub struct Defined {
+    pub text: String,
+    pub group: GroupExpr,
 }
 
 /// What a group is made of another one.
@@ -76,20 +84,43 @@ pub enum Combination {
 
 /// The whole text as one group.
 pub fn parse(text: &str, definitions: &Definitions) -> Result<GroupExpr, Mistake> {
-    let mut reader = Reader {
-        parser: Parser::new(text),
-        definitions,
-        depth: 0,
-    };
-    let group = reader.group()?;
-    reader.parser.end()?;
-    Ok(group)
+    Reader::new(text, definitions).whole()
+}
+
+/// A defined group by its place among them; it knows those before it.
+pub fn parse_defined(place: usize, definitions: &Definitions) -> Result<GroupExpr, Mistake> {
+    let text = &definitions.groups()[place].text;
+    let reader = Reader::new(text, definitions);
+    Reader {
+        known: place,
+        ..reader
+    }
+    .whole()
 }
 
 struct Reader<'a> {
     parser: Parser<'a>,
     definitions: &'a Definitions,
+    /// How many of the defined groups may be used: so none leads to itself.
+    known: usize,
     depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, definitions: &'a Definitions) -> Self {
+        Reader {
+            parser: Parser::new(text),
+            definitions,
+            known: definitions.groups().len(),
+            depth: 0,
+        }
+    }
+
+    fn whole(mut self) -> Result<GroupExpr, Mistake> {
+        let group = self.group()?;
+        self.parser.end()?;
+        Ok(group)
+    }
 }
 
 impl Reader<'_> {
@@ -161,12 +192,32 @@ impl Reader<'_> {
                 if self.parser.take_symbol("(") {
                     self.function(&name, at)?
                 } else {
-                    GroupKind::Name(name)
+                    self.defined(&name, at)?.unwrap_or(GroupKind::Name(name))
                 }
             }
             _ => return Err(self.parser.unexpected("a group")),
         };
         Ok(GroupExpr { kind, at })
+    }
+
+    /// The group that a definition has this name for.
+    fn defined(&self, name: &str, at: usize) -> Result<Option<GroupKind>, Mistake> {
+        let mut groups = self.definitions.groups()[..self.known].iter();
+        let Some(place) = groups.position(|group| group.name == name) else {
+            return Ok(None);
+        };
+        let text = &self.definitions.groups()[place].text;
+        let reader = Reader {
+            known: place,
+            depth: self.depth,
+            ..Reader::new(text, self.definitions)
+        };
+        let group = reader.whole().map_err(|mistake| {
+            let message = format!("column {} of the group `{name}`: {mistake}", mistake.column);
+            self.parser.mistake(at, message)
+        })?;
+        let text = text.clone();
+        Ok(Some(GroupKind::Defined(Box::new(Defined { text, group }))))
     }
 
     /// A name with dots, wildcards and brackets, up to the next blank.
@@ -276,6 +327,7 @@ mod tests {
             GroupKind::Node {
                 steps, path, of, ..
             } => format!("node {} steps {path} of {}", steps.len(), shown(of)),
+            GroupKind::Defined(defined) => format!("defined {}", shown(&defined.group)),
             GroupKind::Combined(first, rest) => rest
                 .iter()
                 .fold(shown(first), |text, (combination, group)| {
@@ -346,6 +398,36 @@ mod tests {
                 Some(column),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn groups_of_definitions_are_known_by_name() {
+        let mut definitions = Definitions::default();
+        let text = "# What both caches hold.\ngroup caches = IdCache.ids | NameCache.names\n\
+                    group lost = com.acme.Order - reached(caches)  # not held\n\
+                    group own = own\n";
+        definitions.add("mine", text).unwrap();
+        let read = |text: &str| shown(&parse(text, &definitions).unwrap());
+        let caches = "defined (IdCache.ids Union NameCache.names)";
+        assert_eq!(read("caches"), caches);
+        assert_eq!(
+            definitions.groups()[0].description,
+            "What both caches hold."
+        );
+        assert_eq!(
+            read("retained(lost)"),
+            format!("Retained(defined (com.acme.Order Difference Reached({caches})))")
+        );
+        assert_eq!(read("own"), "defined own", "within itself it is no group");
+        for (text, place) in [
+            ("group a = b\ngroup a = c", (2, 7)),
+            ("group = b", (1, 7)),
+            ("group a b", (1, 9)),
+            ("group a =", (1, 10)),
+        ] {
+            let mistake = Definitions::default().add("mine", text).unwrap_err();
+            assert_eq!((mistake.line, mistake.column), place, "{text}: {mistake}");
         }
     }
 }

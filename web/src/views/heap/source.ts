@@ -1,8 +1,11 @@
 // The rows of a classification tree, asked for level by level.
 
-import { ask, type Params } from "../../api/client";
+import { ApiError, ask, type Params } from "../../api/client";
 import type { Classification, ClassNode } from "../../api/types";
 import type { TreeSource } from "../../lib/tree.svelte";
+
+/** So many rows of a search unfold by themselves. */
+const FEW = 20;
 
 export interface ClassRow extends ClassNode {
   /** The keys from the top down to this row. */
@@ -18,6 +21,9 @@ export function classTree(
   job: string,
   onroot: (root: ClassNode) => void,
 ): TreeSource<ClassRow> {
+  const wanted = search?.toLowerCase() ?? "";
+  /** Whether everything below is shown: it or a row above it has what is looked for. */
+  const isFound = (row: ClassRow) => row.keys.some((key) => key.toLowerCase().includes(wanted));
   return {
     async load(row, offset, limit) {
       const url = address({
@@ -26,10 +32,12 @@ export function classTree(
         depth: 1,
         limit,
         offset: offset || undefined,
-        search: row ? undefined : search,
+        search: row && isFound(row) ? undefined : search,
       });
       if (url === null) return { rows: [], rest: 0 };
-      const { tree } = await ask<Classification>(url, { signal, job });
+      const { tree } = await ask<Classification>(url, { signal, job }).catch((cause: unknown) => {
+        throw signal.aborted ? new ApiError("Cancelled.", 409) : cause;
+      });
       if (!row && offset === 0) onroot(tree);
       const keys = row?.keys ?? [];
       const rows = (tree.children ?? []).map((child) => ({ ...child, keys: [...keys, child.key] }));
@@ -38,5 +46,6 @@ export function classTree(
     },
     expandable: (row) => (row.omitted ?? 0) > 0,
     key: (row) => row.key,
+    leads: (row, rows) => !isFound(row) && rows <= FEW,
   };
 }

@@ -1,15 +1,15 @@
-// The option of the timeline's chart: heap by type, collections, allocation rate, one below the other on one time axis.
+// The option of the timeline's chart: heap in layers, collections, allocation rate, one below the other on one time axis.
 
 import type { Timeline } from "../../api/types";
 import type { CustomSeriesOption, EChartsOption } from "../../components/echarts";
 import { bytes, count, duration } from "../../lib/format";
 import { cut, visible } from "../../lib/text";
 import { SERIES } from "../../lib/theme.svelte";
-import type { Layer, Measure } from "./series";
+import type { Measure, Stack } from "./series";
 
 export interface Shown {
   timeline: Timeline;
-  layers: Layer[];
+  stack: Stack;
   measure: Measure;
   /** Places of states: the chosen one, and the window. */
   chosen: number | null;
@@ -19,7 +19,8 @@ export interface Shown {
 const label = (text: string) => visible(cut(text, 60));
 
 export function chartOption(shown: Shown, ink: (token: string) => string): EChartsOption {
-  const { timeline, layers, measure } = shown;
+  const { timeline, stack, measure } = shown;
+  const { layers } = stack;
   const show = measure === "bytes" ? bytes : count;
   const times = timeline.states.map((state) => state.time);
   const end = Math.max(timeline.duration_ns, times.at(-1) ?? 0, 1);
@@ -102,16 +103,16 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
   if (timeline.leak_window) area(timeline.leak_window.from, timeline.leak_window.to, "leak window", "medium");
   if (shown.window) area(shown.window[0], shown.window[1], "window", "accent");
 
-  const totals = times.map((_, k) => layers.reduce((sum, layer) => sum + (layer.values[k] ?? 0), 0));
+  const totals = stack.times.map((_, k) => layers.reduce((sum, layer) => sum + (layer.values[k] ?? 0), 0));
   const usedMost = measure === "bytes" ? timeline.gcs.map((gc) => gc.used_before) : [];
   const highest = [...totals, ...usedMost].reduce((a, b) => Math.max(a, b), 1);
   const fastest = timeline.allocation_rates.reduce((a, b) => Math.max(a, b), 1);
-  const few = times.length < 60;
+  const few = stack.times.length < 60;
   const stacked = layers.map((layer, i) => ({
     type: "line" as const,
     name: layer.name,
     stack: "heap",
-    data: layer.values.map((v, k) => [times[k]!, v]),
+    data: layer.values.map((v, k) => [stack.times[k]!, v]),
     symbol: few ? "circle" : "none",
     symbolSize: 4,
     lineStyle: { width: 1 },

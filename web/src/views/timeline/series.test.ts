@@ -1,29 +1,43 @@
 import { expect, test } from "vitest";
-import type { Timeline } from "../../api/types";
-import { layers, nearest, packageOf } from "./series";
+import type { Layers, Timeline } from "../../api/types";
+import { nearest, shortened, stack } from "./series";
 
 const timeline = {
-  states: [{}, {}],
-  types: [
-    { type: "byte[]", bytes: [10, 20], objects: [1, 2] },
-    { type: "java.util.HashMap", bytes: [5, 5], objects: [1, 1] },
-    { type: "java.util.ArrayList[]", bytes: [3, 40], objects: [1, 1] },
-    { type: "Main", bytes: [1, 1], objects: [9, 9] },
+  states: [
+    { time: 5, objects: 9, bytes: 90, reachable_objects: 8, reachable_bytes: 80 },
+    { time: 7, objects: 9, bytes: 95, reachable_objects: null, reachable_bytes: null },
+    { time: 9, objects: 9, bytes: 99, reachable_objects: 9, reachable_bytes: 99 },
   ],
 } as unknown as Timeline;
 
-test("the largest at any moment are layers, the rest is one", () => {
-  expect(layers(timeline, "bytes", "type", 2)).toEqual([
-    { name: "java.util.ArrayList[]", values: [3, 40] },
-    { name: "byte[]", values: [10, 20] },
-    { name: "2 others", values: [6, 6] },
-  ]);
+const split: Layers = {
+  by: "kind",
+  states: [0, 2],
+  rows: [{ key: "array", objects: [1, 2], bytes: [60, 70] }],
+  others: { rows: 2, objects: [7, 7], bytes: [20, 29] },
+};
+
+test("layers stand at the states that were looked into, the rest is one", () => {
+  expect(stack(timeline, split, "bytes")).toEqual({
+    times: [5, 9],
+    layers: [
+      { name: "array", values: [60, 70] },
+      { name: "2 others", values: [20, 29] },
+    ],
+  });
 });
 
-test("types of a package are added up", () => {
-  expect(layers(timeline, "objects", "package", 9)).toContainEqual({ name: "java.util", values: [2, 2] });
-  expect(packageOf("int[][]")).toBe("(arrays of primitives)");
-  expect(packageOf("Main[]")).toBe("(unnamed package)");
+test("a heap that nobody has split is one layer", () => {
+  expect(stack(timeline, undefined, "bytes").layers).toEqual([{ name: "heap", values: [80, 95, 99] }]);
+  expect(stack(timeline, undefined, "objects").layers).toEqual([{ name: "heap", values: [8, 9, 9] }]);
+});
+
+test("of long names the end is shown", () => {
+  expect(shortened("static field > com.acme.Cache > entries", 60)).toBe(
+    "static field > com.acme.Cache > entries",
+  );
+  expect(shortened("static field > com.acme.Cache > entries", 26)).toBe("… > com.acme.Cache > entries");
+  expect(shortened("static field > com.acme.Cache > entries", 3)).toBe("… > entries");
 });
 
 test("a click chooses the nearest state", () => {

@@ -1,44 +1,45 @@
-// What the timeline shows: the largest types or packages over the states, and all others as one.
+// What the timeline shows: the heap in layers, or as a whole as long as nobody has split it.
 
-import type { Timeline } from "../../api/types";
+import type { Layers, Timeline } from "../../api/types";
+import { plural } from "../../lib/format";
+
+export type Measure = "bytes" | "objects";
 
 export interface Layer {
   name: string;
   values: number[];
 }
 
-export type Measure = "bytes" | "objects";
-
-/** `java.util` of `java.util.HashMap$Node[]`; arrays of primitives are a package of their own. */
-export function packageOf(type: string): string {
-  const element = type.replace(/(\[\])+$/, "");
-  const dot = element.lastIndexOf(".");
-  if (dot >= 0) return element.slice(0, dot);
-  return element !== type && /^(byte|char|short|int|long|float|double|boolean)$/.test(element)
-    ? "(arrays of primitives)"
-    : "(unnamed package)";
+/** Layers of the heap at some moments. */
+export interface Stack {
+  times: number[];
+  layers: Layer[];
 }
 
-export function layers(timeline: Timeline, measure: Measure, by: "type" | "package", most: number): Layer[] {
-  const groups = new Map<string, number[]>();
-  for (const type of timeline.types) {
-    const name = by === "type" ? type.type : packageOf(type.type);
-    const sum = groups.get(name);
-    const values = type[measure];
-    if (sum) values.forEach((value, i) => (sum[i] = (sum[i] ?? 0) + value));
-    else groups.set(name, [...values]);
-  }
-  const peak = (layer: Layer) => layer.values.reduce((a, b) => Math.max(a, b), 0);
-  const all = [...groups].map(([name, values]) => ({ name, values })).sort((a, b) => peak(b) - peak(a));
-  const shown = all.slice(0, most);
-  const rest = all.slice(most);
-  if (rest.length) {
-    const values = timeline.states.map((_, i) =>
-      rest.reduce((sum, layer) => sum + (layer.values[i] ?? 0), 0),
+export function stack(timeline: Timeline, split: Layers | undefined, measure: Measure): Stack {
+  const states = timeline.states;
+  if (!split) {
+    const whole = states.map((state) =>
+      measure === "bytes"
+        ? (state.reachable_bytes ?? state.bytes)
+        : (state.reachable_objects ?? state.objects),
     );
-    shown.push({ name: `${rest.length} others`, values });
+    return { times: states.map((state) => state.time), layers: [{ name: "heap", values: whole }] };
   }
-  return shown;
+  const layers = split.rows.map((row) => ({ name: row.key, values: row[measure] }));
+  if (split.others.rows > 0) {
+    layers.push({ name: plural(split.others.rows, "other"), values: split.others[measure] });
+  }
+  // A recording that grows may have states that the split does not know yet, never the other way round.
+  return { times: split.states.map((place) => states[place]?.time ?? 0), layers };
+}
+
+/** The name of a layer as it fits beside others: the last keys say most. */
+export function shortened(name: string, most: number): string {
+  const keys = name.split(" > ");
+  let dropped = 0;
+  while (dropped < keys.length - 1 && keys.slice(dropped).join(" > ").length > most) dropped += 1;
+  return dropped ? ["…", ...keys.slice(dropped)].join(" > ") : name;
 }
 
 /** The state nearest to a time. */
