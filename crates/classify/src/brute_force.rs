@@ -9,7 +9,7 @@ use anthill_heap::{BitSet, Column, HeapBuilder, HeapState, Quiet, StaticField, S
 use anthill_hprof::Records;
 use fastrand::Rng;
 
-use crate::{Classified, Context, Error, Step};
+use crate::{Classified, Context, Error, Step, Tree};
 
 fn random_heap(random: &mut Rng) -> HeapState {
     let mut heap = HeapBuilder::new();
@@ -385,7 +385,8 @@ fn roots_reach_what_a_search_from_them_meets() {
         let mut group = BitSet::new(state.len() as usize);
         (0..1 + random.usize(..3))
             .for_each(|_| group.insert(random.usize(..state.len() as usize) as u32));
-        for any_strength in [false, true] {
+        let both = context.roots_reaching_by_both(&group).unwrap();
+        for (any_strength, of_both) in [(false, both.0), (true, both.1)] {
             let edges = |node: NodeId| {
                 let is_object = node < state.len();
                 let class_object = is_object && state.mirrored(node).is_some();
@@ -411,12 +412,11 @@ fn roots_reach_what_a_search_from_them_meets() {
                 .into_iter()
                 .filter(|&object| context.dominators.is_reachable(object));
             let expected: BTreeSet<NodeId> = live.filter(reaches).collect();
-            let found = context.roots_reaching(&group, any_strength).unwrap();
-            assert_eq!(
-                found.iter().collect::<BTreeSet<_>>(),
-                expected,
-                "seed {seed}"
-            );
+            let alone = context.roots_reaching(&group, any_strength).unwrap();
+            for found in [alone, of_both] {
+                let found: BTreeSet<_> = found.iter().collect();
+                assert_eq!(found, expected, "seed {seed}");
+            }
         }
     });
 }
@@ -457,6 +457,49 @@ fn what_is_said_about_a_group_does_not_depend_on_who_asks() {
             let all = context.levels(&steps).unwrap();
             let of_group = context.levels_of(&steps, &group).unwrap();
             assert_eq!(keys(&of_group), keys(&all), "seed {seed}");
+        }
+    });
+}
+
+#[test]
+fn trees_that_are_measured_together_are_as_each_alone() {
+    on_random_heaps(|context, seed| {
+        let graph = context.graph;
+        let mut random = Rng::with_seed(seed + 3);
+        let mut tree = |steps: &str| {
+            let mut group = BitSet::new(graph.state.len() as usize);
+            (0..graph.state.len())
+                .filter(|_| random.usize(..3) == 0)
+                .for_each(|object| group.insert(object));
+            let levels = context.levels_of(&Step::parse_list(steps).unwrap(), &group);
+            // Twice the same: a tree cannot be copied.
+            let levels = levels.unwrap();
+            [(); 2].map(|()| Tree::new(graph, &group, &levels))
+        };
+        let steps = [
+            "type",
+            "type, pointed-from, type",
+            "instance-health",
+            "type",
+        ];
+        let (mut alone, mut together): (Vec<Tree>, Vec<Tree>) = steps
+            .iter()
+            .map(|steps| <(Tree, Tree)>::from(tree(steps)))
+            .unzip();
+        for tree in &mut alone {
+            tree.measure(graph, &Quiet).unwrap();
+        }
+        Tree::measure_all(&mut together, graph, &Quiet).unwrap();
+        for (alone, together) in alone.iter().zip(&together) {
+            for (one, other) in alone.nodes().iter().zip(together.nodes()) {
+                let closures = (other.deep, other.retained);
+                assert_eq!(
+                    (one.deep, one.retained),
+                    closures,
+                    "seed {seed}, {}",
+                    one.key
+                );
+            }
         }
     });
 }

@@ -266,32 +266,140 @@ impl Tree {
 
     /// Computes what every node of whole objects retains and reaches.
     pub fn measure(&mut self, graph: &Graph, progress: &dyn Progress) -> Result<(), Cancelled> {
-        let mut groups_of_label = self.groups_of_sets();
-        let is_whole = |node: &TreeNodeId| self.nodes[*node as usize].part.is_none();
-        groups_of_label
-            .iter_mut()
-            .for_each(|groups| groups.retain(is_whole));
         let classes: &[ClassId] = &graph.state.columns.classes;
         let places = &self.places;
         let membership = Membership {
             label: |node: NodeId| Some(places.set(classes, node)).filter(|&set| set != OUTSIDE),
-            groups_of_label: &groups_of_label,
+            groups_of_label: &self.whole_groups_of_sets(),
             groups: self.nodes.len(),
         };
-        let (retained, deep) = rayon::join(
-            || {
-                let mut search = DepthFirst::new(graph, progress)?;
-                retained_by_groups(graph, &mut search, &membership, progress)
-            },
-            || deep_by_groups(graph, &membership, progress),
-        );
-        let (retained, deep) = (retained?, deep?);
-        for ((node, retained), deep) in self.nodes.iter_mut().zip(retained).zip(deep) {
+        let (retained, deep) = closures(graph, &membership, progress)?;
+        self.set_closures(&retained, &deep);
+        Ok(())
+    }
+
+    /// The same for several trees of one heap at once.
+    pub fn measure_all(
+        trees: &mut [Tree],
+        graph: &Graph,
+        progress: &dyn Progress,
+    ) -> Result<(), Cancelled> {
+        if let [tree] = trees {
+            return tree.measure(graph, progress);
+        }
+        let joint = Joint::new(trees, graph, progress)?;
+        let labels: &[u32] = &joint.labels;
+        let label = |node: NodeId| labels.get(node as usize).copied();
+        let membership = Membership {
+            label: |node: NodeId| label(node).filter(|&label| label != OUTSIDE),
+            groups_of_label: &joint.groups_of_label,
+            groups: joint.groups,
+        };
+        let (retained, deep) = closures(graph, &membership, progress)?;
+        let mut first = 0;
+        for tree in trees {
+            let nodes = first..first + tree.nodes.len();
+            tree.set_closures(&retained[nodes.clone()], &deep[nodes.clone()]);
+            first = nodes.end;
+        }
+        Ok(())
+    }
+
+    /// By set: its nodes of whole objects and all their ancestors, ascending.
+    fn whole_groups_of_sets(&self) -> Vec<Vec<TreeNodeId>> {
+        let mut groups_of_set = self.groups_of_sets();
+        let is_whole = |node: &TreeNodeId| self.nodes[*node as usize].part.is_none();
+        groups_of_set
+            .iter_mut()
+            .for_each(|groups| groups.retain(is_whole));
+        groups_of_set
+    }
+
+    fn set_closures(&mut self, retained: &[GroupTotals], deep: &[GroupTotals]) {
+        for ((node, &retained), &deep) in self.nodes.iter_mut().zip(retained).zip(deep) {
             let whole = node.part.is_none();
             node.retained = whole.then_some(retained);
             node.deep = whole.then_some(deep);
         }
-        Ok(())
+    }
+}
+
+/// What every group retains and reaches.
+fn closures<L: Fn(NodeId) -> Option<u32> + Copy + Sync>(
+    graph: &Graph,
+    membership: &Membership<L>,
+    progress: &dyn Progress,
+) -> Result<(Vec<GroupTotals>, Vec<GroupTotals>), Cancelled> {
+    let (retained, deep) = rayon::join(
+        || {
+            let mut search = DepthFirst::new(graph, progress)?;
+            retained_by_groups(graph, &mut search, membership, progress)
+        },
+        || deep_by_groups(graph, membership, progress),
+    );
+    Ok((retained?, deep?))
+}
+
+/// The nodes of several trees as groups of one heap, those of the first tree first.
+struct Joint {
+    /// By object: the number of the combination of sets it ended in, or [`OUTSIDE`].
+    labels: Buffer<u32>,
+    groups_of_label: Vec<Vec<u32>>,
+    groups: usize,
+}
+
+impl Joint {
+    fn new(trees: &[Tree], graph: &Graph, progress: &dyn Progress) -> Result<Self, Cancelled> {
+        let classes: &[ClassId] = &graph.state.columns.classes;
+        let mut labels = Buffer::filled(classes.len(), OUTSIDE);
+        let slots: &mut [u32] = &mut labels;
+        let outside = vec![OUTSIDE; trees.len()];
+        let mut numbers = FxHashMap::from_iter([(outside.clone(), OUTSIDE)]);
+        // Objects beside each other often end in the same sets.
+        let (mut latest, mut latest_label) = (outside, OUTSIDE);
+        let mut sets = latest.clone();
+        for (object, slot) in slots.iter_mut().enumerate() {
+            if object % CHUNK == 0 {
+                progress.check()?;
+            }
+            for (set, tree) in sets.iter_mut().zip(trees) {
+                *set = tree.places.set(classes, object as NodeId);
+            }
+            if sets != latest {
+                latest_label = match numbers.get(&sets) {
+                    Some(&label) => label,
+                    None => {
+                        let label = numbers.len() as u32 - 1;
+                        numbers.insert(sets.clone(), label);
+                        label
+                    }
+                };
+                latest.clone_from(&sets);
+            }
+            *slot = latest_label;
+        }
+        numbers.remove(&vec![OUTSIDE; trees.len()]);
+        let mut groups_of_label = vec![Vec::new(); numbers.len()];
+        let of_trees: Vec<_> = trees.iter().map(Tree::whole_groups_of_sets).collect();
+        for (sets, label) in numbers {
+            let groups: &mut Vec<u32> = &mut groups_of_label[label as usize];
+            let mut first = 0;
+            for ((set, groups_of_set), tree) in sets.into_iter().zip(&of_trees).zip(trees) {
+                if set != OUTSIDE {
+                    groups.extend(
+                        groups_of_set[set as usize]
+                            .iter()
+                            .map(|group| first + group),
+                    );
+                }
+                first += tree.nodes.len() as u32;
+            }
+        }
+        Ok(Joint {
+            labels,
+            groups_of_label,
+            groups: trees.iter().map(|tree| tree.nodes.len()).sum(),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use anthill_heap::Cancelled;
 use anthill_hprof::Error as DumpError;
 use anthill_recorder::Error as RecorderError;
 use anthill_session::Error;
@@ -104,6 +105,12 @@ impl From<Error> for Failure {
                 "`anthill classifiers` lists what there is, docs/classification.md explains it.",
             ),
         }
+    }
+}
+
+impl From<Cancelled> for Failure {
+    fn from(cancelled: Cancelled) -> Self {
+        Error::from(cancelled).into()
     }
 }
 

@@ -305,15 +305,17 @@ impl Source {
         key: &str,
         make: impl FnOnce() -> Result<Tree, Failure>,
     ) -> Result<Arc<Tree>, Failure> {
-        let kept = self.trees.as_deref().map(lock);
-        if let Some(tree) = kept.and_then(|mut kept| kept.get(&key.to_owned())) {
-            return Ok(tree);
+        let Some(trees) = &self.trees else {
+            return Ok(Arc::new(make()?));
+        };
+        let key = key.to_owned();
+        let place = lock(trees).get_or_put(&key, Arc::default);
+        let make = || make().map(Arc::new);
+        let tree = place.get_or_make(self.session.progress(), make);
+        if tree.is_err() {
+            lock(trees).remove(&key);
         }
-        let tree = Arc::new(make()?);
-        if let Some(trees) = &self.trees {
-            lock(trees).put(key.to_owned(), tree.clone());
-        }
-        Ok(tree)
+        tree.cloned()
     }
 
     /// Where the answer goes, for when the work is done.

@@ -1,6 +1,8 @@
 //! The web view's side of the commands: files that stay open, and commands as questions about them.
 
+mod ahead;
 mod description;
+mod making;
 mod office;
 mod question;
 mod recent;

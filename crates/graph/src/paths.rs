@@ -1,8 +1,6 @@
 //! Shortest paths from the roots.
 
-use std::collections::VecDeque;
-
-use anthill_heap::{BitSet, Cancelled, Progress};
+use anthill_heap::{BitSet, Buffer, Cancelled, Progress};
 
 use crate::graph::{Graph, NodeId};
 
@@ -14,7 +12,7 @@ pub type RootPath = Vec<NodeId>;
 
 /// A shortest way to each object, from one breadth-first search over all.
 pub struct Paths {
-    parent: Vec<u32>,
+    parent: Buffer<u32>,
 }
 
 impl Paths {
@@ -25,35 +23,40 @@ impl Paths {
         progress: &dyn Progress,
     ) -> Result<Self, Cancelled> {
         progress.stage("searching paths", u64::from(graph.len()));
-        let mut parent = vec![UNSEEN; graph.len() as usize];
+        let mut found = Buffer::filled(graph.len() as usize, UNSEEN);
+        let parent: &mut [u32] = &mut found;
         let mut wanted = BitSet::new(graph.len() as usize);
         let mut left = targets.iter().filter(|&&target| wanted.add(target)).count();
-        let mut queue = VecDeque::new();
-        for &root in graph.roots() {
+        // All that are as far away, and those that are one step further.
+        let (mut nodes, mut next) = (graph.roots().to_vec(), Vec::new());
+        for &root in &nodes {
             parent[root as usize] = FROM_ROOT;
-            queue.push_back(root);
         }
         let mut steps = 0u64;
-        while let Some(node) = queue.pop_front() {
-            if wanted.contains(node) {
-                left -= 1;
-                if left == 0 {
-                    break;
+        'search: while !nodes.is_empty() {
+            for &node in &nodes {
+                if wanted.contains(node) {
+                    left -= 1;
+                    if left == 0 {
+                        break 'search;
+                    }
+                }
+                steps += 1;
+                if steps % (1 << 16) == 0 {
+                    progress.check()?;
+                    progress.advance(1 << 16);
+                }
+                for to in graph.successors(node) {
+                    if parent[to as usize] == UNSEEN {
+                        parent[to as usize] = node;
+                        next.push(to);
+                    }
                 }
             }
-            steps += 1;
-            if steps % (1 << 16) == 0 {
-                progress.check()?;
-                progress.advance(1 << 16);
-            }
-            for to in graph.successors(node) {
-                if parent[to as usize] == UNSEEN {
-                    parent[to as usize] = node;
-                    queue.push_back(to);
-                }
-            }
+            nodes.clear();
+            std::mem::swap(&mut nodes, &mut next);
         }
-        Ok(Paths { parent })
+        Ok(Paths { parent: found })
     }
 
     /// The node before a node on the path to it, `Some(None)` if it is a root; `None` if it was

@@ -11,6 +11,22 @@ pub(crate) const MOST_NODES: usize = 1 << 20;
 impl Session {
     /// Splits a group by steps, with exact sizes on every node.
     pub fn classify(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
+        let mut tree = self.unmeasured(group, steps)?;
+        tree.measure(&self.graph(), self.progress())?;
+        Ok(tree)
+    }
+
+    /// Splits several groups, each by steps of its own. What all nodes retain and reach is found together,
+    /// which takes little longer than for one tree.
+    pub fn classify_all(&self, groups: &[(&BitSet, &[Step])]) -> Result<Vec<Tree>, Error> {
+        let trees = groups.iter();
+        let trees = trees.map(|(group, steps)| self.unmeasured(group, steps));
+        let mut trees = trees.collect::<Result<Vec<Tree>, Error>>()?;
+        Tree::measure_all(&mut trees, &self.graph(), self.progress())?;
+        Ok(trees)
+    }
+
+    fn unmeasured(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
         let analysis = self.analysis()?;
         let graph = self.graph();
         let context = Context::new(
@@ -22,13 +38,11 @@ impl Session {
         .with_members(self.members_for(steps)?)
         .with_most_nodes(MOST_NODES);
         let levels = context.levels_of(steps, group)?;
-        let mut tree = Tree::new(&graph, group, &levels);
-        drop(levels);
-        if tree.nodes().len() > MOST_NODES {
-            return Err(anthill_classify::Error::TooManyNodes(MOST_NODES).into());
+        let tree = Tree::new(&graph, group, &levels);
+        match tree.nodes().len() > MOST_NODES {
+            true => Err(anthill_classify::Error::TooManyNodes(MOST_NODES).into()),
+            false => Ok(tree),
         }
-        tree.measure(&graph, self.progress())?;
-        Ok(tree)
     }
 
     /// Splits a single node of a tree further; [`Tree::can_be_split`] tells whether it can be.

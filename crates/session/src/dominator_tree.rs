@@ -2,11 +2,14 @@
 //! long chain such as a linked list is folded, and what is left out is counted.
 
 use std::cmp::Reverse;
+use std::io;
 
 use anthill_graph::{Dominators, Graph, NodeId, ROOT, UNREACHABLE};
-use anthill_heap::ClassId;
+use anthill_heap::{Buffer, Cancelled, ClassId, Column, Progress};
+use anthill_hprof::index::{Index, IndexWriter};
+use rustc_hash::FxHashMap;
 
-use crate::{Error, Session};
+use crate::{Error, Session, convention_name};
 
 /// Siblings of one class become one item from this number on, even if each could be shown.
 const GROUP_FROM: usize = 4;
@@ -68,15 +71,37 @@ pub struct TreeItem {
 impl Session {
     /// The items of the tree; the first one is the top, parents come before their children.
     pub fn dominator_tree(&self, options: &TreeOptions) -> Result<Vec<TreeItem>, Error> {
-        Ok(tree(&self.graph(), &self.analysis()?.dominators, options))
+        let dominators = &self.analysis()?.dominators;
+        Ok(tree(&self.graph(), dominators, self.dominated()?, options))
+    }
+
+    /// The dominator tree from above, mapped where there is an index.
+    fn dominated(&self) -> Result<&Dominated, Error> {
+        let make = || {
+            let immediate = &self.analysis()?.dominators.immediate;
+            let name = format!("dominated-{}", convention_name(self.convention()));
+            let kept = || Dominated::restore(immediate.len(), &self.kept(&name)?);
+            if let Some(dominated) = kept() {
+                return Ok(dominated);
+            }
+            let dominated = Dominated::new(immediate, self.progress())?;
+            self.keep(&name, |writer| dominated.save(writer));
+            Ok(kept().unwrap_or(dominated))
+        };
+        self.open.dominated.get_or_make(self.progress(), make)
     }
 }
 
-fn tree(graph: &Graph, dominators: &Dominators, options: &TreeOptions) -> Vec<TreeItem> {
+fn tree(
+    graph: &Graph,
+    dominators: &Dominators,
+    children: &Dominated,
+    options: &TreeOptions,
+) -> Vec<TreeItem> {
     let mut builder = Builder {
         graph,
         dominators,
-        children: Children::new(&dominators.immediate),
+        children,
         options,
         items: Vec::new(),
         below: Vec::new(),
@@ -99,37 +124,67 @@ fn tree(graph: &Graph, dominators: &Dominators, options: &TreeOptions) -> Vec<Tr
     builder.finish()
 }
 
-/// The nodes that each node dominates immediately.
-struct Children {
+/// The dominator tree from above: what each node dominates immediately, and how many nodes in all.
+pub(crate) struct Dominated {
     /// By node, then for the virtual root: where its children begin.
-    first: Vec<u32>,
-    nodes: Vec<NodeId>,
+    first: Column<u32>,
+    nodes: Column<NodeId>,
+    /// By node: how many nodes it dominates, itself included.
+    below: Column<u32>,
 }
 
-impl Children {
-    fn new(immediate: &[u32]) -> Self {
+impl Dominated {
+    fn new(immediate: &[u32], progress: &dyn Progress) -> Result<Self, Cancelled> {
+        progress.stage("ordering the dominator tree", immediate.len() as u64);
         let place = |above: u32| match above {
             UNREACHABLE => None,
             ROOT => Some(immediate.len()),
             above => Some(above as usize),
         };
-        let mut first = vec![0u32; immediate.len() + 2];
+        let mut first = Buffer::<u32>::zeroed(immediate.len() + 2);
+        let starts: &mut [u32] = &mut first;
         for above in immediate.iter().filter_map(|&above| place(above)) {
-            first[above] += 1;
+            starts[above] += 1;
         }
+        progress.check()?;
+        let below = below(immediate, starts);
+        progress.check()?;
         let mut end = 0;
-        for first in &mut first {
+        for first in starts.iter_mut() {
             end += *first;
             *first = end;
         }
-        let mut nodes = vec![0; end as usize];
+        let mut nodes = Buffer::zeroed(end as usize);
+        let children: &mut [NodeId] = &mut nodes;
         for (node, &above) in immediate.iter().enumerate().rev() {
             if let Some(above) = place(above) {
-                first[above] -= 1;
-                nodes[first[above] as usize] = node as NodeId;
+                starts[above] -= 1;
+                children[starts[above] as usize] = node as NodeId;
             }
         }
-        Children { first, nodes }
+        Ok(Dominated {
+            first: first.into(),
+            nodes: nodes.into(),
+            below: below.into(),
+        })
+    }
+
+    fn save(&self, index: &mut IndexWriter) -> io::Result<()> {
+        index.add("first", &self.first)?;
+        index.add("nodes", &self.nodes)?;
+        index.add("below", &self.below)
+    }
+
+    fn restore(nodes: usize, index: &Index) -> Option<Self> {
+        let dominated = Dominated {
+            first: index.column("first")?,
+            nodes: index.column("nodes")?,
+            below: index.column("below")?,
+        };
+        let fits = dominated.first.len() == nodes + 2
+            && dominated.below.len() == nodes
+            && dominated.first.last().map(|&end| end as usize) == Some(dominated.nodes.len());
+        fits.then_some(dominated)
     }
 
     fn of(&self, node: usize) -> &[NodeId] {
@@ -140,16 +195,38 @@ impl Children {
         self.of(self.first.len() - 2)
     }
 
-    /// The number of nodes that some nodes dominate, themselves included.
+    /// The number of nodes that some nodes dominate, themselves included; none dominates another.
     fn count(&self, nodes: &[NodeId]) -> u64 {
-        let mut open = nodes.to_vec();
-        let mut count = 0;
-        while let Some(node) = open.pop() {
-            count += 1;
-            open.extend_from_slice(self.of(node as usize));
-        }
-        count
+        let below: &[u32] = &self.below;
+        nodes
+            .iter()
+            .map(|&node| u64::from(below[node as usize]))
+            .sum()
     }
+}
+
+/// By node: how many nodes it dominates, itself included; `children` says how many of them immediately.
+fn below(immediate: &[u32], children: &[u32]) -> Buffer<u32> {
+    const DONE: u32 = u32::MAX;
+    let mut waiting = Buffer::copy_of(&children[..immediate.len()]);
+    let wait: &mut [u32] = &mut waiting;
+    let mut below = Buffer::filled(immediate.len(), 1);
+    let counts: &mut [u32] = &mut below;
+    // A node is added to its dominator when all below it have been added to it.
+    for start in 0..immediate.len() {
+        let mut node = start;
+        while wait[node] == 0 {
+            wait[node] = DONE;
+            let above = immediate[node];
+            if above == ROOT || above == UNREACHABLE {
+                break;
+            }
+            counts[above as usize] += counts[node];
+            wait[above as usize] -= 1;
+            node = above as usize;
+        }
+    }
+    below
 }
 
 /// What is to come below an item.
@@ -185,7 +262,7 @@ struct Builder<'a> {
     graph: &'a Graph<'a>,
     /// By node.
     dominators: &'a Dominators,
-    children: Children,
+    children: &'a Dominated,
     options: &'a TreeOptions,
     items: Vec<TreeItem>,
     /// By item.
@@ -280,16 +357,18 @@ impl Builder<'_> {
         let large = retained.div_ceil(STANDS_ALONE).max(least).max(1);
         let most_alone = self.options.limit.saturating_sub(2).max(1);
         let size = |node: NodeId| self.dominators.retained(node);
-        let mut by_class: Vec<(u32, NodeId)> = children
-            .iter()
-            .map(|&node| (self.graph.class(node).unwrap_or(u32::MAX), node))
-            .collect();
-        by_class.sort_unstable();
+        let mut by_class: FxHashMap<u32, Vec<NodeId>> = FxHashMap::default();
+        for &node in children {
+            let class = self.graph.class(node).unwrap_or(u32::MAX);
+            by_class.entry(class).or_default().push(node);
+        }
         let mut candidates: Vec<(u64, Vec<NodeId>)> = Vec::new();
-        for class in by_class.chunk_by(|a, b| a.0 == b.0) {
-            let nodes = class.iter().map(|&(_, node)| node);
+        for mut nodes in by_class.into_values() {
+            if !nodes.is_sorted() {
+                nodes.sort_unstable();
+            }
             let (mut alone, mut together): (Vec<NodeId>, Vec<NodeId>) =
-                nodes.partition(|&node| size(node) >= large);
+                nodes.into_iter().partition(|&node| size(node) >= large);
             if alone.len() > most_alone {
                 alone.sort_by_key(|&node| (Reverse(size(node)), node));
                 together.extend(alone.split_off(most_alone));
@@ -406,7 +485,8 @@ mod tests {
         let graph = Graph::new(&state, sizes, Convention::DEFAULT);
         let search = DepthFirst::new(&graph, &Quiet).unwrap();
         let dominators = Dominators::new(&graph, search, &Quiet).unwrap();
-        let items = tree(&graph, &dominators, options);
+        let dominated = Dominated::new(&dominators.immediate, &Quiet).unwrap();
+        let items = tree(&graph, &dominators, &dominated, options);
         let mut open = vec![(0, 0)];
         let mut lines = Vec::new();
         while let Some((index, level)) = open.pop() {

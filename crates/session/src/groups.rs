@@ -4,7 +4,9 @@ mod kept;
 mod language;
 
 use anthill_classify::{Context, Definitions, Mistake, OVERALL, Pattern, Step, Tree, TreeNodeId};
-use anthill_graph::{Graph, GroupTotals, NodeId, cut_closure, gc_closure, transitive_closure};
+use anthill_graph::{
+    Graph, GroupTotals, NodeId, cut_closure, gc_closure_among, transitive_closure,
+};
 use anthill_heap::{BitSet, Class, ObjectId, Value};
 use std::cmp::Reverse;
 
@@ -20,6 +22,13 @@ pub struct GroupMetrics {
     pub shallow: u64,
     pub deep: GroupTotals,
     pub retained: GroupTotals,
+}
+
+/// What a group reaches and what would be freed with it, itself included.
+pub struct Closures {
+    pub metrics: GroupMetrics,
+    pub reached: BitSet,
+    pub retained: BitSet,
 }
 
 /// Finds mistakes in a group expression, without a heap.
@@ -57,15 +66,29 @@ impl Session {
     }
 
     pub fn measure(&self, group: &BitSet) -> Result<GroupMetrics, Error> {
+        Ok(self.closures(group)?.metrics)
+    }
+
+    /// All that a group reaches and retains, and how much that is.
+    pub fn closures(&self, group: &BitSet) -> Result<Closures, Error> {
         self.progress().stage("measuring the group", 0);
         let graph = self.graph();
+        let all = self.analysis()?.dominators.reachable();
         let members: Vec<NodeId> = group.iter().collect();
+        let (reached, retained) = rayon::join(
+            || transitive_closure(&graph, &members),
+            || gc_closure_among(&graph, all, &members),
+        );
         let own = graph.totals(group);
-        Ok(GroupMetrics {
-            objects: own.objects,
-            shallow: own.bytes,
-            deep: graph.totals(&transitive_closure(&graph, &members)),
-            retained: graph.totals(&gc_closure(&graph, &members)),
+        Ok(Closures {
+            metrics: GroupMetrics {
+                objects: own.objects,
+                shallow: own.bytes,
+                deep: graph.totals(&reached),
+                retained: graph.totals(&retained),
+            },
+            reached: self.objects_in(reached),
+            retained: self.objects_in(retained),
         })
     }
 
@@ -96,9 +119,10 @@ impl Session {
     }
 
     /// All objects that would be freed with a group, itself included.
-    pub fn retained(&self, group: &BitSet) -> BitSet {
+    pub fn retained(&self, group: &BitSet) -> Result<BitSet, Error> {
         let members: Vec<NodeId> = group.iter().collect();
-        self.objects_in(gc_closure(&self.graph(), &members))
+        let all = self.analysis()?.dominators.reachable();
+        Ok(self.objects_in(gc_closure_among(&self.graph(), all, &members)))
     }
 
     /// The objects that GC roots and static fields refer to and from which references lead to the
@@ -113,6 +137,14 @@ impl Session {
             self.progress(),
         );
         Ok(context.roots_reaching(group, any_strength)?)
+    }
+
+    /// The same for references that keep alive, and for those of any strength.
+    pub fn roots_of_both_kinds(&self, group: &BitSet) -> Result<(BitSet, BitSet), Error> {
+        let dominators = &self.analysis()?.dominators;
+        let graph = self.graph();
+        let context = Context::new(&graph, dominators, self.records(), self.progress());
+        Ok(context.roots_reaching_by_both(group)?)
     }
 
     /// MAT's stand-in for the boot loader is no object.
@@ -188,7 +220,7 @@ impl Evaluation<'_> {
     fn derived(&self, derived: Derived, group: &BitSet) -> Result<BitSet, Error> {
         Ok(match derived {
             Derived::Reached => self.session.reached(group),
-            Derived::Retained => self.session.retained(group),
+            Derived::Retained => self.session.retained(group)?,
             Derived::Roots => self.session.roots_of(group, false)?,
             Derived::References => self.collect(
                 group

@@ -35,16 +35,18 @@ mod waste;
 mod ways;
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use anthill_classify::Members;
-use anthill_graph::{Convention, Graph, NodeId};
-use anthill_heap::{HeapState, Progress, Sizes};
+use anthill_graph::{Convention, Graph, NodeId, Paths};
+use anthill_heap::{HeapState, Progress, Shared, Sizes};
 use anthill_hprof::index::{Identity, Index, IndexWriter};
 use anthill_hprof::{Dump, DumpInfo, Records, mat_sizes};
 use anthill_structures::{Definitions, Structures};
 use anthill_trace::Point;
 use rustc_hash::FxHashMap;
+
+use self::dominator_tree::Dominated;
 
 pub use analysis::{Analysis, Grouping, Groups, Row, package_group};
 pub use cache::IndexFolder;
@@ -53,7 +55,9 @@ pub use diff::{Change, Changed, Figures, Snapshot, changes, stable_name};
 pub use dominator_tree::{Member, TreeItem, TreeOptions};
 pub use error::Error;
 pub use evolution::{Evolution, EvolvedNode, evolution};
-pub use groups::{GroupMetrics, KeptGroup, check_defined_groups, check_group, no_node};
+pub use groups::{
+    Closures, GroupMetrics, KeptGroup, check_defined_groups, check_group, no_node,
+};
 pub use growth::{JointGrowth, is_identity};
 pub use history::{DumpMoment, HeapMoment, History, LeakWindow, StructureHistory, TypeHistory};
 pub use labels::{Label, edge_kind, frame_name, primitive, quoted};
@@ -94,7 +98,16 @@ impl Default for Options {
     }
 }
 
+/// A source that is open. Those who ask at the same time each have their own, which reports to them; all
+/// share what was computed.
 pub struct Session {
+    open: Arc<Open>,
+    found: Arc<Found>,
+    progress: Arc<dyn Progress + Send>,
+}
+
+/// A heap state, and what was computed about it.
+struct Open {
     path: PathBuf,
     dump: Dump,
     recording: Option<Recording>,
@@ -102,16 +115,31 @@ pub struct Session {
     /// Sizes under another convention than the JVM's own.
     other_sizes: Option<Sizes>,
     index: Option<Place>,
-    progress: Box<dyn Progress + Send>,
-    analysis: OnceLock<Analysis>,
-    /// Which data structures there are to be found.
-    definitions: Definitions,
-    structures: OnceLock<Structures>,
-    members: OnceLock<Members>,
-    /// By address: the class and the number of the first static field that refers to the object.
-    static_fields: OnceLock<FxHashMap<u64, (usize, usize)>>,
     notes: Vec<String>,
     from_index: bool,
+    analysis: Shared<Analysis>,
+    dominated: Shared<Dominated>,
+    paths: Shared<Paths>,
+    /// By address: the class and the number of the first static field that refers to the object.
+    static_fields: OnceLock<FxHashMap<u64, (usize, usize)>>,
+}
+
+/// The data structures of a heap state.
+struct Found {
+    /// Which there are to be found.
+    definitions: Definitions,
+    structures: Shared<Structures>,
+    members: Shared<Members>,
+}
+
+impl Found {
+    fn by(definitions: Definitions) -> Arc<Self> {
+        Arc::new(Found {
+            definitions,
+            structures: Shared::default(),
+            members: Shared::default(),
+        })
+    }
 }
 
 /// Where the index of this dump is, and what it is the index of.
@@ -294,58 +322,68 @@ impl Session {
                 alignment,
             )
         });
-        Ok(Session {
+        let open = Open {
             path: path.to_owned(),
             dump,
             recording,
             convention: options.convention,
             other_sizes,
             index,
-            progress,
-            analysis: OnceLock::new(),
-            definitions: Definitions::shipped(),
-            structures: OnceLock::new(),
-            members: OnceLock::new(),
-            static_fields: OnceLock::new(),
             notes,
             from_index,
+            analysis: Shared::default(),
+            dominated: Shared::default(),
+            paths: Shared::default(),
+            static_fields: OnceLock::new(),
+        };
+        Ok(Session {
+            open: Arc::new(open),
+            found: Found::by(Definitions::shipped()),
+            progress: Arc::from(progress),
         })
     }
 
     /// Looks for these data structures instead of the shipped ones.
     pub fn with_definitions(self, definitions: Definitions) -> Self {
         Session {
-            definitions,
-            structures: OnceLock::new(),
-            members: OnceLock::new(),
+            found: Found::by(definitions),
             ..self
         }
     }
 
+    /// The same for somebody else, who can follow and cancel what is done for them.
+    pub fn reporting_to(&self, progress: Arc<dyn Progress + Send>) -> Self {
+        Session {
+            open: self.open.clone(),
+            found: self.found.clone(),
+            progress,
+        }
+    }
+
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.open.path
     }
 
     pub fn state(&self) -> &HeapState {
-        &self.dump.state
+        &self.open.dump.state
     }
 
     /// The recording that the heap state is from, if it is from one.
     pub fn recording(&self) -> Option<&Recording> {
-        self.recording.as_ref()
+        self.open.recording.as_ref()
     }
 
     /// Values in the file.
     pub fn records(&self) -> &Records {
-        &self.dump.records
+        &self.open.dump.records
     }
 
     pub fn info(&self) -> &DumpInfo {
-        &self.dump.info
+        &self.open.dump.info
     }
 
     pub fn convention(&self) -> Convention {
-        self.convention
+        self.open.convention
     }
 
     pub fn progress(&self) -> &dyn Progress {
@@ -354,62 +392,75 @@ impl Session {
 
     /// What the user should know about the opening itself.
     pub fn notes(&self) -> &[String] {
-        &self.notes
+        &self.open.notes
     }
 
     /// Whether the dump was read before and only its index was mapped.
     pub fn from_index(&self) -> bool {
-        self.from_index
+        self.open.from_index
     }
 
     /// Where the index of this dump is or will be kept, if there is to be one.
     pub fn index_folder(&self) -> Option<&Path> {
-        self.index.as_ref().map(|place| place.folder.as_path())
+        self.open.index.as_ref().map(|place| place.folder.as_path())
     }
 
     /// How bytes are counted under the session's convention.
     pub fn sizes(&self) -> &Sizes {
         static NONE: OnceLock<Sizes> = OnceLock::new();
-        let own = self.dump.state.tables.sizes.as_ref();
-        self.other_sizes
+        let own = self.open.dump.state.tables.sizes.as_ref();
+        self.open
+            .other_sizes
             .as_ref()
             .or(own)
             .unwrap_or_else(|| NONE.get_or_init(|| mat_sizes(&[], 8, 4, 8)))
     }
 
     pub fn graph(&self) -> Graph<'_> {
-        Graph::new(&self.dump.state, self.sizes(), self.convention)
+        Graph::new(&self.open.dump.state, self.sizes(), self.open.convention)
     }
 
     /// Dominators, retained sizes and totals of classes, packages and loaders.
     pub fn analysis(&self) -> Result<&Analysis, Error> {
-        if let Some(analysis) = self.analysis.get() {
-            return Ok(analysis);
-        }
-        let name = format!("analysis-{}", convention_name(self.convention));
-        let kept = self
-            .index
-            .as_ref()
-            .and_then(|place| Analysis::restore(&self.dump.state, &place.find(&name)?));
-        let analysis = match kept {
-            Some(analysis) => analysis,
-            None => {
-                let analysis = Analysis::new(&self.graph(), &*self.progress)?;
-                if let Some(place) = self.index.as_ref().filter(|_| self.notes.is_empty()) {
-                    self.progress.stage("keeping the index", 0);
-                    // The heap could be kept, so this is a full disk at worst: the next opening computes it again.
-                    let _ = place.keep(&name, |writer| analysis.save(writer));
+        let make = || {
+            let name = format!("analysis-{}", convention_name(self.open.convention));
+            let kept = self.kept(&name);
+            match kept.and_then(|index| Analysis::restore(self.state(), &index)) {
+                Some(analysis) => Ok(analysis),
+                None => {
+                    let analysis = Analysis::new(&self.graph(), self.progress())?;
+                    self.keep(&name, |writer| analysis.save(writer));
+                    Ok(analysis)
                 }
-                analysis
             }
         };
-        Ok(self.analysis.get_or_init(|| analysis))
+        self.open.analysis.get_or_make(self.progress(), make)
+    }
+
+    /// What is in the index under a name.
+    fn kept(&self, name: &str) -> Option<Index> {
+        self.open.index.as_ref()?.find(name)
+    }
+
+    /// Keeps something in the index, if the heap could be kept. Then it is a full disk at worst if this
+    /// cannot: the next opening computes it again.
+    fn keep(&self, name: &str, write: impl FnOnce(&mut IndexWriter) -> std::io::Result<()>) {
+        if let Some(place) = self.open.index.as_ref().filter(|_| self.notes().is_empty()) {
+            self.progress().stage("keeping the index", 0);
+            let _ = place.keep(name, write);
+        }
+    }
+
+    /// A shortest path from the roots to every reachable object.
+    pub(crate) fn paths(&self) -> Result<&Paths, Error> {
+        let make = || Ok(Paths::search(&self.graph(), &[], self.progress())?);
+        self.open.paths.get_or_make(self.progress(), make)
     }
 
     /// The address of a node: 0 for the stand-in of the boot loader.
     pub fn address(&self, node: NodeId) -> u64 {
-        if node < self.dump.state.len() {
-            self.dump.state.addresses.address(node)
+        if node < self.open.dump.state.len() {
+            self.open.dump.state.addresses.address(node)
         } else {
             0
         }

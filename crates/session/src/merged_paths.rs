@@ -6,7 +6,7 @@ mod folding;
 
 use std::cmp::Reverse;
 
-use anthill_graph::{EdgeKind, Graph, NodeId, Paths, gc_closure};
+use anthill_graph::{EdgeKind, Graph, NodeId, Paths, gc_closure_among};
 use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId, Root, RootOrigin, Value};
 use anthill_hprof::{Cursor, FieldPlace};
 use rustc_hash::FxHashMap;
@@ -90,7 +90,7 @@ impl Session {
             .partition(|&&node| dominators.is_reachable(node));
         let held = retained_alone(&graph, analysis, &reachable);
         self.records().open()?;
-        let paths = Paths::search(&graph, &reachable, self.progress())?;
+        let paths = self.paths()?;
         let mut merger = Merger::new(self, &graph, RootsByObject::new(self), RootsByObject::name);
         merger.hidden = hidden;
         self.progress()
@@ -101,7 +101,7 @@ impl Session {
                 self.progress().check()?;
                 self.progress().advance(1 << 14);
             }
-            if let Some(branch) = merger.branch(&paths, target) {
+            if let Some(branch) = merger.branch(paths, target) {
                 let tally = &mut merger.tallies[branch as usize];
                 tally.here += 1;
                 tally.held += held;
@@ -124,7 +124,8 @@ impl Session {
         }
         self.progress().stage("adding up what is retained", 0);
         let graph = self.graph();
-        Ok(graph.totals(&gc_closure(&graph, objects)).bytes)
+        let all = self.analysis()?.dominators.reachable();
+        Ok(graph.totals(&gc_closure_among(&graph, all, objects)).bytes)
     }
 }
 

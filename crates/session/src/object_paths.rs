@@ -18,8 +18,8 @@ impl Session {
     /// the object alone if it is a root; `limit` of them at most.
     pub fn paths_to(&self, object: ObjectId, limit: usize) -> Result<ObjectPaths, Error> {
         let graph = self.graph();
-        let search = Paths::search(&graph, &[], self.progress())?;
-        let mut lengths = Lengths::new(&search, object, graph.len());
+        let search = self.paths()?;
+        let mut lengths = Lengths::new(search, object, graph.len());
         let mut ways: Vec<(u32, Option<NodeId>)> = Vec::new();
         if graph.is_root(object) {
             ways.push((0, None));

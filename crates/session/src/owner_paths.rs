@@ -25,7 +25,7 @@ impl Session {
     /// The owner paths of some objects along shortest paths from the roots.
     pub fn owner_paths(&self, objects: &[ObjectId]) -> Result<Vec<String>, Error> {
         let graph = self.graph();
-        let paths = Paths::search(&graph, objects, self.progress())?;
+        let paths = self.paths()?;
         let model = self.structure_model();
         let mut owners = OwnerPaths {
             session: self,
@@ -42,7 +42,7 @@ impl Session {
             if number % (1 << 12) == 0 {
                 self.progress().check()?;
             }
-            found.push(owners.of(&paths, object));
+            found.push(owners.of(paths, object));
         }
         Ok(found)
     }

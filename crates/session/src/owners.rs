@@ -1,6 +1,6 @@
 //! Who owns a group: the fronts of objects that together keep it alive.
 
-use anthill_graph::{FrontOptions, GroupTotals, NodeId, Paths};
+use anthill_graph::{FrontOptions, GroupTotals, NodeId};
 use anthill_heap::BitSet;
 use anthill_leaks::fronts_of;
 
@@ -27,11 +27,7 @@ impl Session {
         let dominators = &self.analysis()?.dominators;
         let graph = self.graph();
         let fronts = fronts_of(&graph, dominators, group, options, self.progress())?;
-        let owners: Vec<NodeId> = fronts
-            .iter()
-            .flat_map(|front| front.owners.clone())
-            .collect();
-        let paths = Paths::search(&graph, &owners, self.progress())?;
+        let paths = self.paths()?;
         let roots = RootsByObject::new(self);
         let with_way = |&owner: &NodeId| {
             let path = paths.to(owner)?;

@@ -450,6 +450,9 @@ impl Session {
         let all = only_interned.count();
         let others = roots.iter().filter(|root| !is_interned(root));
         others.for_each(|root| only_interned.remove(root.object));
+        if only_interned.is_empty() {
+            return None;
+        }
         let holders = (0..state.len()).filter(|&from| analysis.dominators.is_reachable(from));
         for from in holders {
             let held = state.references(from).iter();

@@ -56,7 +56,9 @@ pub struct Content {
 
 impl Session {
     pub fn report(&self, thresholds: &Thresholds) -> Result<Report, Error> {
-        let mut found = self.suspects(thresholds)?;
+        self.analysis()?;
+        let (found, paths) = rayon::join(|| self.suspects(thresholds), || self.paths());
+        let (mut found, paths) = (found?, paths?);
         self.put_stopped_loaders_first(&mut found.suspects, thresholds)?;
         let graph = self.graph();
         let owners: Vec<Vec<NodeId>> = found
@@ -64,7 +66,6 @@ impl Session {
             .iter()
             .map(|suspect| self.owners(suspect))
             .collect();
-        let paths = Paths::search(&graph, &[], self.progress())?;
         let roots = RootsByObject::new(self);
         let roles = Roles::new(self.state(), &self.analysis()?.dominators);
         let mut suspects = Vec::new();
@@ -78,7 +79,7 @@ impl Session {
                     ways.push((owner, way));
                 }
             }
-            suspects.push(self.reported(&graph, &paths, suspect, ways, &holders)?);
+            suspects.push(self.reported(&graph, paths, suspect, ways, &holders)?);
         }
         Ok(Report {
             suspects,

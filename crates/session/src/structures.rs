@@ -1,7 +1,7 @@
 //! The data structures of a session's heap, found once.
 
 use anthill_classify::{Members, Step};
-use anthill_graph::{Graph, Paths, transitive_closure};
+use anthill_graph::{Graph, transitive_closure};
 use anthill_heap::ObjectId;
 use anthill_structures::{Inside, Instance, Model, Structures, Together, Unions, Warning};
 
@@ -25,26 +25,25 @@ pub const MOST_DEEP: usize = 100;
 impl Session {
     /// The definitions of structures, linked to this heap.
     pub fn structure_model(&self) -> Model<'_> {
-        Model::new(self.state(), Some(self.records()), &self.definitions)
+        Model::new(self.state(), Some(self.records()), &self.found.definitions)
     }
 
     /// All structures with reachable heads.
     pub fn structures(&self) -> Result<&Structures, Error> {
-        if let Some(structures) = self.structures.get() {
-            return Ok(structures);
-        }
-        let dominators = &self.analysis()?.dominators;
-        self.records().open()?;
-        let reachable = |object| dominators.is_reachable(object);
-        let owns = |head, inner| dominators.chain(inner).next() == Some(head);
-        let found = Structures::detect(
-            &self.structure_model(),
-            self.sizes(),
-            reachable,
-            owns,
-            self.progress(),
-        )?;
-        Ok(self.structures.get_or_init(|| found))
+        let make = || {
+            let dominators = &self.analysis()?.dominators;
+            self.records().open()?;
+            let reachable = |object| dominators.is_reachable(object);
+            let owns = |head, inner| dominators.chain(inner).next() == Some(head);
+            Ok(Structures::detect(
+                &self.structure_model(),
+                self.sizes(),
+                reachable,
+                owns,
+                self.progress(),
+            )?)
+        };
+        self.found.structures.get_or_make(self.progress(), make)
     }
 
     /// What belongs to which structure, if one of the steps asks that.
@@ -52,17 +51,17 @@ impl Session {
         if !steps.iter().any(Step::needs_members) {
             return Ok(None);
         }
-        if self.members.get().is_none() {
+        let make = || {
             let structures = self.structures()?;
-            let found = structures.members(&self.structure_model(), self.progress())?;
-            let _ = self.members.set(found);
-        }
-        Ok(self.members.get())
+            Ok(structures.members(&self.structure_model(), self.progress())?)
+        };
+        let members = &self.found.members;
+        members.get_or_make(self.progress(), make).map(Some)
     }
 
     /// The name of a structure's definition.
     pub fn structure_type(&self, instance: &Instance) -> &str {
-        let definition = &self.definitions.all()[instance.definition as usize];
+        let definition = &self.found.definitions.all()[instance.definition as usize];
         &definition.definition.name
     }
 
@@ -117,7 +116,7 @@ impl Session {
         if heads.len() > MOST_DEEP {
             return self.owner_paths(heads);
         }
-        let paths = Paths::search(graph, heads, self.progress())?;
+        let paths = self.paths()?;
         let roots = RootsByObject::new(self);
         let way = |&head: &ObjectId| {
             let path = paths.to(head);

@@ -136,7 +136,7 @@ impl Session {
     /// A static field that refers to an object, and its class.
     pub(crate) fn static_field(&self, node: NodeId) -> Option<(ClassId, String)> {
         let classes = self.state().classes();
-        let fields = self.static_fields.get_or_init(|| {
+        let fields = self.open.static_fields.get_or_init(|| {
             let all = classes.iter().enumerate().flat_map(|(class, of)| {
                 let fields = of.statics.iter().enumerate();
                 fields.map(move |(field, one)| (one.value, (class, field)))

@@ -153,7 +153,8 @@ export interface Report extends Envelope {
   patterns: Pattern[];
   context: NamedObject[];
   classes: { class: string; objects: number; shallow: number; retained: number }[];
-  waste: Waste;
+  /** Not in a brief report. */
+  waste: Waste | null;
   timeline: {
     duration_ns: number;
     states: { point: string; time_ns: number; alive: number; objects: number }[];

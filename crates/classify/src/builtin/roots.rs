@@ -64,6 +64,10 @@ impl RootOptions {
     }
 }
 
+/// So often it is looked for what else leads somewhere if references of any strength count; where that is not the end of it,
+/// all is looked at anew.
+const MOST_PASSES: usize = 6;
+
 /// Objects with more roots than this are one group: nobody reads longer lists, and long ones are
 /// what makes sets of roots expensive. Where they still are, the next smaller number is taken.
 const MOST_ROOTS: [usize; 4] = [1000, 300, 100, 10];
@@ -232,29 +236,32 @@ impl Context<'_> {
             any_strength,
             ..Ways::new(self)
         };
-        let edge = |node, index| ways.number(node, index);
-        let components = Components::new(self.graph.len(), edge, self.progress)?;
-        self.progress.stage("finding roots", 0);
-        let mut reaches = BitSet::new(components.len());
-        let objects = self.state().len();
-        for members in components.iter() {
-            let leads = |&node: &NodeId| {
-                (node < objects && group.contains(node))
-                    || ways
-                        .all(node)
-                        .any(|to| reaches.contains(components.of(to) as u32))
-            };
-            if members.iter().any(leads) {
-                reaches.insert(components.of(members[0]) as u32);
+        Ok(self.live_roots_in(&Leading::new(&ways, group)?))
+    }
+
+    /// The same for references that keep alive, and for those of any strength. The latter lead to the group
+    /// from where the former do, and from a little more.
+    pub fn roots_reaching_by_both(&self, group: &BitSet) -> Result<(BitSet, BitSet), Error> {
+        let ways = Ways::new(self);
+        let mut leading = Leading::new(&ways, group)?;
+        let keeping = self.live_roots_in(&leading);
+        for _ in 0..MOST_PASSES {
+            self.progress.check()?;
+            if !leading.add_feeble_referrers() {
+                let reaching = self.live_roots_in(&leading);
+                return Ok((keeping, reaching));
             }
+            leading.spread();
         }
-        let mut roots = BitSet::new(objects as usize);
-        for &root in self.live_roots(&mut Values::default(), false).keys() {
-            if reaches.contains(components.of(root) as u32) {
-                roots.insert(root);
-            }
-        }
-        Ok(roots)
+        Ok((keeping, self.roots_reaching(group, true)?))
+    }
+
+    fn live_roots_in(&self, leading: &Leading) -> BitSet {
+        let mut roots = BitSet::new(self.state().len() as usize);
+        let live = self.live_roots(&mut Values::default(), false);
+        let live = live.keys().filter(|&&root| leading.contains(root));
+        live.for_each(|&root| roots.insert(root));
+        roots
     }
 
     /// The last static field or GC root on the shortest path to each object.
@@ -379,6 +386,68 @@ impl RootSets {
             return Ok(self.more);
         }
         Ok(union)
+    }
+}
+
+/// The objects from which ways lead to a group.
+struct Leading<'a> {
+    ways: &'a Ways<'a>,
+    components: Components,
+    /// By component.
+    found: BitSet,
+}
+
+impl<'a> Leading<'a> {
+    fn new(ways: &'a Ways<'a>, group: &BitSet) -> Result<Self, Cancelled> {
+        let context = ways.context;
+        let edge = |node, index| ways.number(node, index);
+        let components = Components::new(context.graph.len(), edge, context.progress)?;
+        context.progress.stage("finding roots", 0);
+        let mut found = BitSet::new(components.len());
+        group
+            .iter()
+            .for_each(|object| found.insert(components.of(object) as u32));
+        let mut leading = Leading {
+            ways,
+            components,
+            found,
+        };
+        leading.spread();
+        Ok(leading)
+    }
+
+    fn contains(&self, node: NodeId) -> bool {
+        self.found.contains(self.components.of(node) as u32)
+    }
+
+    /// Adds all from which ways lead to what is there. Where ways lead to comes first, so once is enough.
+    fn spread(&mut self) {
+        for members in self.components.iter() {
+            let component = self.components.of(members[0]) as u32;
+            if self.found.contains(component) {
+                continue;
+            }
+            let leads = |&node: &NodeId| self.ways.all(node).any(|to| self.contains(to));
+            if members.iter().any(leads) {
+                self.found.insert(component);
+            }
+        }
+    }
+
+    /// Adds objects that refer to what is there by references that do not keep alive; whether there are any.
+    fn add_feeble_referrers(&mut self) -> bool {
+        let columns = &self.ways.context.state().columns;
+        let (from, to): (&[u32], &[u32]) = (&columns.referrers_by_referent, &columns.referents);
+        let new: Vec<NodeId> = from
+            .iter()
+            .zip(to)
+            .filter(|&(&from, &to)| self.contains(to) && !self.contains(from))
+            .map(|(&from, _)| from)
+            .collect();
+        for &node in &new {
+            self.found.insert(self.components.of(node) as u32);
+        }
+        !new.is_empty()
     }
 }
 

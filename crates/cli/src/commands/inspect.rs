@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anthill_classify::{Definitions, OVERALL, Step, Tree};
 use anthill_heap::BitSet;
-use anthill_session::{BranchClass, GroupMetrics, MergedPaths, check_group};
+use anthill_session::{BranchClass, Closures, GroupMetrics, MergedPaths, check_group};
 use clap::Args;
 use serde::Serialize;
 
@@ -97,11 +97,11 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
         );
         return Err(Failure::NothingFound(message));
     }
-    let metrics = session.measure(&group)?;
+    let closures = session.closures(&group)?;
     let targets = Targets {
         name: arguments.group.clone(),
         nodes: group.iter().collect(),
-        retained: metrics.retained.bytes,
+        retained: closures.metrics.retained.bytes,
     };
     let merged = merged(source, &targets, arguments.collapse)?;
     if let Some(file) = &arguments.dot {
@@ -109,9 +109,9 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     }
     let inspection = Inspection {
         arguments,
-        metrics,
+        metrics: closures.metrics,
         heap: session.analysis()?.total().retained,
-        trees: Trees::new(source, &group, &splits)?,
+        trees: Trees::new(source, &group, &closures, &splits)?,
         paths: match merged.targets {
             0 => None,
             _ => Some(MergedView::new(
@@ -184,17 +184,30 @@ struct Trees {
 }
 
 impl Trees {
-    fn new(source: &Source, group: &BitSet, splits: &Splits) -> Result<Self, Failure> {
+    fn new(
+        source: &Source,
+        group: &BitSet,
+        closures: &Closures,
+        splits: &Splits,
+    ) -> Result<Self, Failure> {
         let session = &source.session;
-        let keeping = session.roots_of(group, false)?;
-        let reaching = session.roots_of(group, true)?;
-        let reaching = (reaching != keeping).then_some(reaching);
-        let reaching = reaching.map(|roots| session.classify(&roots, &splits.roots_by));
+        let (by, roots_by) = (&splits.by[..], &splits.roots_by[..]);
+        let (keeping, reaching) = session.roots_of_both_kinds(group)?;
+        let mut groups = vec![
+            (&closures.reached, by),
+            (&closures.retained, by),
+            (&keeping, roots_by),
+        ];
+        if reaching != keeping {
+            groups.push((&reaching, roots_by));
+        }
+        let mut trees = session.classify_all(&groups)?.into_iter();
+        let mut next = || trees.next().expect("a tree of every group");
         Ok(Trees {
-            keeping: session.classify(&keeping, &splits.roots_by)?,
-            reaching: reaching.transpose()?,
-            reached: session.classify(&session.reached(group), &splits.by)?,
-            retained: session.classify(&session.retained(group), &splits.by)?,
+            reached: next(),
+            retained: next(),
+            keeping: next(),
+            reaching: trees.next(),
         })
     }
 }

@@ -92,7 +92,7 @@ struct Objects<'a> {
     analysis: &'a Analysis,
     graph: &'a Graph<'a>,
     selection: Selection,
-    /// Addresses by node.
+    /// Addresses by node, if there are many rows: finding one alone takes longer.
     addresses: Vec<u64>,
     limit: usize,
     /// The selected nodes in their order; in the order of addresses there is no need for it.
@@ -134,12 +134,13 @@ impl<'a> Objects<'a> {
                 group: group.transpose()?,
                 reachable_only: session.convention().mat,
             },
-            addresses: session.state().addresses.iter().collect(),
+            addresses: Vec::new(),
             limit: super::row_limit(arguments.limit, arguments.source.json || arguments.csv),
             sorted: None,
         };
-        // The stand-in for the boot loader.
-        objects.addresses.resize(graph.len() as usize, 0);
+        if objects.limit >= MANY {
+            objects.addresses = session.state().addresses.iter().collect();
+        }
         objects.sorted = match arguments.sort {
             Sort::Address => None,
             Sort::Retained => Some(objects.largest(|node| analysis.dominators.retained(node))),
@@ -148,6 +149,9 @@ impl<'a> Objects<'a> {
         Ok(objects)
     }
 }
+
+/// Rows from which on all addresses are looked up at once.
+const MANY: usize = 1 << 16;
 
 const COLUMNS: [&str; 6] = [
     "address",
@@ -166,6 +170,11 @@ impl Objects<'_> {
         class.is_some_and(|class| self.selection.wanted[class as usize])
             && group.is_none_or(|group| node < objects && group.contains(node))
             && !(self.selection.reachable_only && self.dominator(node) == UNREACHABLE)
+    }
+
+    fn address(&self, node: NodeId) -> u64 {
+        let known = self.addresses.get(node as usize).copied();
+        known.unwrap_or_else(|| self.source.session.address(node))
     }
 
     fn dominator(&self, node: NodeId) -> u32 {
@@ -203,7 +212,7 @@ impl Objects<'_> {
         let mut row = RowBuffer::default();
         self.for_each(|node| {
             row.clear();
-            row.hex(self.addresses[node as usize]);
+            row.hex(self.address(node));
             row.text(",");
             row.text(self.class_text(&classes, node));
             row.text(",");
@@ -215,7 +224,7 @@ impl Objects<'_> {
                 ROOT => row.text("root,true\n"),
                 UNREACHABLE => row.text(",false\n"),
                 above => {
-                    row.hex(self.addresses[above as usize]);
+                    row.hex(self.address(above));
                     row.text(",true\n");
                 }
             }
@@ -234,7 +243,7 @@ impl Objects<'_> {
             row.text(separator);
             separator = ",\n";
             row.text("{\"address\":\"");
-            row.hex(self.addresses[node as usize]);
+            row.hex(self.address(node));
             row.text("\",\"class\":");
             row.text(self.class_text(&classes, node));
             row.text(",\"shallow\":");
@@ -247,7 +256,7 @@ impl Objects<'_> {
                 UNREACHABLE => row.text("null,\"reachable\":false}"),
                 above => {
                     row.text("\"");
-                    row.hex(self.addresses[above as usize]);
+                    row.hex(self.address(above));
                     row.text("\",\"reachable\":true}");
                 }
             }
@@ -287,7 +296,7 @@ impl Objects<'_> {
                 match self.dominator(node) {
                     ROOT => "root".to_owned(),
                     UNREACHABLE => "unreachable".to_owned(),
-                    above => hex(self.addresses[above as usize]),
+                    above => hex(self.address(above)),
                 },
                 [Some(label.what), label.detail]
                     .into_iter()

@@ -65,6 +65,9 @@ pub struct Arguments {
     /// Hide the contents of strings, or the names of packages and classes too
     #[arg(long, value_name = "WHAT", num_args = 0..=1, default_missing_value = "contents")]
     pub redact: Option<Redact>,
+    /// Leave out the waste and the map of the heap, which take longer than the suspects
+    #[arg(long)]
+    pub brief: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -141,7 +144,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     };
     let known = known(arguments.known.as_deref())?;
     let report = source.session.report(&arguments.thresholds())?;
-    let mut document = Document::new(source, &report, redaction)?;
+    let mut document = Document::new(source, &report, redaction, arguments.brief)?;
     for suspect in &mut document.suspects {
         let leak = Leak::of(suspect);
         suspect.known = known.iter().any(|known| known.is(&leak));

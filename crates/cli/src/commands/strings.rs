@@ -93,7 +93,9 @@ impl Strings {
         let session = &source.session;
         let analysis = session.analysis()?;
         let text = &arguments.text;
-        let found = if arguments.ignore_case {
+        let found = if text.is_empty() {
+            session.find_strings(|_| true)?
+        } else if arguments.ignore_case {
             let lower = text.to_lowercase();
             session.find_strings(|candidate| candidate.to_lowercase().contains(&lower))?
         } else {

@@ -44,7 +44,8 @@ pub struct Document {
     /// What retains much because the suspects are below it.
     pub context: Vec<Named>,
     pub classes: Vec<ClassRow>,
-    pub waste: Waste,
+    /// Nothing in a brief report.
+    pub waste: Option<Waste>,
     /// The largest parts of the dominator tree.
     pub treemap: Vec<Tile>,
     /// Of a recording.
@@ -170,7 +171,13 @@ pub fn suspects(source: &Source, report: &Report) -> Result<Vec<SuspectText>, Fa
 }
 
 impl Document {
-    pub fn new(source: &Source, report: &Report, redaction: Redaction) -> Result<Self, Failure> {
+    /// A brief one leaves out what takes longest and is not about suspects.
+    pub fn new(
+        source: &Source,
+        report: &Report,
+        redaction: Redaction,
+        brief: bool,
+    ) -> Result<Self, Failure> {
         let session = &source.session;
         let total = session.analysis()?.total();
         let maker = Maker::new(source, redaction)?;
@@ -196,8 +203,14 @@ impl Document {
                 .map(|&node| maker.named(node))
                 .collect(),
             classes: maker.classes(),
-            waste: Waste::new(session, WASTE, &maker.redactor)?,
-            treemap: maker.treemap()?,
+            waste: match brief {
+                true => None,
+                false => Some(Waste::new(session, WASTE, &maker.redactor)?),
+            },
+            treemap: match brief {
+                true => Vec::new(),
+                false => maker.treemap()?,
+            },
             timeline: session
                 .recording()
                 .map(|recording| Timeline::new(recording, &source.name, &maker.redactor)),

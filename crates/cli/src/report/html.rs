@@ -38,11 +38,15 @@ pub fn page(document: &Document) -> String {
         out += "</section>\n";
     }
     add_context(&mut out, document);
-    out += "<section>\n<h2>What retains the heap</h2>\n\
-            <p class=\"note\">Areas are bytes that would be freed with an object; inner tiles are below outer ones in the dominator tree.</p>\n";
-    out += &treemap::svg(&document.treemap, document.reachable);
-    out += "</section>\n";
-    add_waste(&mut out, &document.waste);
+    if !document.treemap.is_empty() {
+        out += "<section>\n<h2>What retains the heap</h2>\n\
+                <p class=\"note\">Areas are bytes that would be freed with an object; inner tiles are below outer ones in the dominator tree.</p>\n";
+        out += &treemap::svg(&document.treemap, document.reachable);
+        out += "</section>\n";
+    }
+    if let Some(waste) = &document.waste {
+        add_waste(&mut out, waste);
+    }
     add_classes(&mut out, document);
     let _ = write!(
         out,

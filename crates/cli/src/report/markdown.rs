@@ -41,7 +41,9 @@ pub fn text(document: &Document) -> String {
         }
         out.push('\n');
     }
-    add_waste(&mut out, &document.waste);
+    if let Some(waste) = &document.waste {
+        add_waste(&mut out, waste);
+    }
     out += "## Largest classes\n\n| class | objects | shallow | retained |\n| --- | ---: | ---: | ---: |\n";
     for row in &document.classes {
         let _ = writeln!(

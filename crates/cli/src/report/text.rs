@@ -44,8 +44,11 @@ pub fn write(document: &Document, out: &mut Out) -> io::Result<()> {
             out.remark(&format!("  {} retains {retained}", named.label))?;
         }
     }
-    out.blank()?;
-    write_waste(&document.waste, document.waste.worth_telling(), out)
+    if let Some(waste) = &document.waste {
+        out.blank()?;
+        write_waste(waste, waste.worth_telling(), out)?;
+    }
+    Ok(())
 }
 
 fn write_suspect(

@@ -3,19 +3,22 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use anthill_classify::Tree;
-use anthill_heap::Progress;
+use anthill_heap::{Progress, Shared};
 use anthill_server::{Answers, Board, Event, Job, Question, Refusal, Reply};
 use anthill_session::{IndexFolder, Layers, Options, Session};
 use anthill_structures::Definitions;
 use anthill_trace::{Point, is_trace};
 use serde::Serialize;
 
+use super::ahead;
 use super::description;
+use super::making::{Makings, Turn};
 use super::question;
 use super::recent::Recent;
-use super::reporter::{Reporter, Reporting, Working};
+use super::reporter::{Reporter, Reporting};
 use crate::failure::Failure;
 
 /// Heap states that stay open, and trees of each.
@@ -27,27 +30,39 @@ const MOST_LAYERS: usize = 6;
 const MOST_ANSWERS: usize = 64;
 const LONGEST_ANSWER: usize = 1 << 20;
 
-pub type Trees = Mutex<Recent<String, Arc<Tree>>>;
+pub type Trees = Mutex<Recent<String, Arc<Shared<Arc<Tree>>>>>;
 
 pub struct Office {
     files: Vec<PathBuf>,
     definitions: Definitions,
     board: Board,
-    open: Mutex<Recent<String, Arc<OpenHeap>>>,
+    open: Mutex<Recent<String, OpenHeap>>,
     /// One heap is opened after the other: each takes all cores.
     opening: Mutex<()>,
     answers: Mutex<Recent<String, Arc<Vec<u8>>>>,
     layers: Mutex<Recent<String, Arc<Layers>>>,
+    making: Makings,
     status: Mutex<Vec<Status>>,
     /// What reads the files.
     reading: Vec<Arc<Job>>,
 }
 
 /// A heap that is open.
+#[derive(Clone)]
 pub struct OpenHeap {
     pub session: Arc<Session>,
     pub trees: Arc<Trees>,
-    reporter: Arc<Reporter>,
+}
+
+impl OpenHeap {
+    /// The same for those who listen to a reporter.
+    fn reporting_to(&self, reporter: &Arc<Reporter>) -> Self {
+        let progress = Arc::new(Reporting(reporter.clone()));
+        OpenHeap {
+            session: Arc::new(self.session.reporting_to(progress)),
+            trees: self.trees.clone(),
+        }
+    }
 }
 
 #[derive(Clone, Serialize)]
@@ -86,6 +101,7 @@ impl Office {
             opening: Mutex::new(()),
             answers: Mutex::new(Recent::new(MOST_ANSWERS)),
             layers: Mutex::new(Recent::new(MOST_LAYERS)),
+            making: Makings::default(),
             status: Mutex::new(status),
         })
     }
@@ -107,13 +123,20 @@ impl Office {
                     advice: String::new(),
                 },
             };
+            let is_ready = matches!(status, Status::Ready);
             self.set(source, status);
+            // People look at the first file first.
+            if is_ready && source == 0 {
+                let office = self.clone();
+                thread::spawn(move || ahead::prepare(&office, source));
+            }
         }
     }
 
     fn read(&self, source: usize, job: &Arc<Job>) -> Result<(), Failure> {
-        let heap = self.heap(source, &self.files[source], Options::default(), job)?;
-        let _working = heap.reporter.work_for(job);
+        let reporter = Reporter::new(source, self.board.clone());
+        let _working = reporter.work_for(job);
+        let heap = self.heap(&self.files[source], Options::default(), &reporter)?;
         heap.session.analysis()?;
         Ok(())
     }
@@ -125,13 +148,12 @@ impl Office {
 
     fn heap(
         &self,
-        source: usize,
         file: &Path,
         options: Options,
-        job: &Arc<Job>,
-    ) -> Result<Arc<OpenHeap>, Failure> {
+        reporter: &Arc<Reporter>,
+    ) -> Result<OpenHeap, Failure> {
         let key = key_of(file, &options);
-        let known = || lock(&self.open).get(&key);
+        let known = || Some(lock(&self.open).get(&key)?.reporting_to(reporter));
         if let Some(heap) = known() {
             return Ok(heap);
         }
@@ -139,16 +161,102 @@ impl Office {
         if let Some(heap) = known() {
             return Ok(heap);
         }
-        let reporter = Reporter::new(source, self.board.clone());
-        let _working = reporter.work_for(job);
         let session = Session::open(file, options, Box::new(Reporting(reporter.clone())))?;
-        let heap = Arc::new(OpenHeap {
+        let heap = OpenHeap {
             session: Arc::new(session.with_definitions(self.definitions.clone())),
             trees: Arc::new(Mutex::new(Recent::new(MOST_TREES))),
-            reporter,
-        });
+        };
         lock(&self.open).put(key, heap.clone());
         Ok(heap)
+    }
+
+    /// What a question is about. A recording may grow: what is asked then is another question.
+    fn key(&self, question: &Question) -> String {
+        let lengths: Vec<u64> = self.files.iter().map(|file| length(file)).collect();
+        let Question {
+            source,
+            command,
+            options,
+        } = question;
+        format!("{source} {command} {options:?} {lengths:?}")
+    }
+
+    /// Answers a question that nobody asked yet, so that whoever does need not wait.
+    pub fn prepare(self: &Arc<Self>, question: &Question) {
+        let job = Job::new("");
+        // Whoever asks the same hears what went wrong.
+        let _ = self.tell(question, &job, None);
+    }
+
+    /// Whether a question is being answered.
+    pub fn is_busy(&self) -> bool {
+        !self.making.is_empty()
+    }
+
+    /// Answers a question, or waits for the answer if somebody asked the same before.
+    fn tell(
+        self: &Arc<Self>,
+        question: &Question,
+        job: &Arc<Job>,
+        reply: Option<Reply>,
+    ) -> Result<(), Refusal> {
+        let key = self.key(question);
+        let answer = loop {
+            let known = lock(&self.answers).get(&key);
+            if let Some(answer) = known {
+                break answer;
+            }
+            let reporter = || Reporter::new(question.source, self.board.clone());
+            match self.making.begin(&key, job, reply.is_none(), reporter) {
+                Turn::Mine(making) => {
+                    let answer = self.make(question, job, reply, making.reporter())?;
+                    if let Some(answer) = &answer {
+                        lock(&self.answers).put(key.clone(), answer.clone());
+                    }
+                    making.end(answer);
+                    return Ok(());
+                }
+                Turn::Others(making) => {
+                    let made = making.wait_for(job);
+                    if job.is_cancelled() {
+                        return Err(Refusal::Cancelled);
+                    }
+                    // Otherwise it went wrong, or is too long to be kept.
+                    if let Some(answer) = made {
+                        break answer;
+                    }
+                }
+            }
+        };
+        if let Some(mut reply) = reply {
+            // Whoever went away does not miss it.
+            let _ = reply.write_all(&answer);
+        }
+        Ok(())
+    }
+
+    /// Answers a question; what is kept of the answer, unless it is long.
+    fn make(
+        self: &Arc<Self>,
+        question: &Question,
+        job: &Arc<Job>,
+        reply: Option<Reply>,
+        reporter: &Arc<Reporter>,
+    ) -> Result<Option<Arc<Vec<u8>>>, Refusal> {
+        let request = Arc::new(Request {
+            office: self.clone(),
+            reporter: reporter.clone(),
+            reply: Mutex::new(reply),
+            copy: Arc::default(),
+        });
+        match question::answer(self, question, &request) {
+            Ok(()) => {
+                let copy = std::mem::take(&mut *lock(&request.copy));
+                Ok((copy.len() <= LONGEST_ANSWER).then(|| Arc::new(copy)))
+            }
+            Err(_) if job.is_cancelled() => Err(Refusal::Cancelled),
+            Err(failure) => Err(refusal(failure)),
+        }
     }
 }
 
@@ -202,39 +310,9 @@ impl Answers for Office {
         self: Arc<Self>,
         question: &Question,
         job: &Arc<Job>,
-        mut reply: Reply,
+        reply: Reply,
     ) -> Result<(), Refusal> {
-        // A recording may grow: what is asked then is another question.
-        let lengths: Vec<u64> = self.files.iter().map(|file| length(file)).collect();
-        let key = format!(
-            "{} {} {:?} {lengths:?}",
-            question.source, question.command, question.options
-        );
-        let known = lock(&self.answers).get(&key);
-        if let Some(answer) = known {
-            // Whoever went away does not miss it.
-            let _ = reply.write_all(&answer);
-            return Ok(());
-        }
-        let request = Arc::new(Request {
-            office: self.clone(),
-            source: question.source,
-            job: job.clone(),
-            working: Mutex::default(),
-            reply: Mutex::new(Some(reply)),
-            copy: Arc::default(),
-        });
-        match question::answer(&self, question, &request) {
-            Ok(()) => {
-                let copy = std::mem::take(&mut *lock(&request.copy));
-                if copy.len() <= LONGEST_ANSWER {
-                    lock(&self.answers).put(key, Arc::new(copy));
-                }
-                Ok(())
-            }
-            Err(_) if job.is_cancelled() => Err(Refusal::Cancelled),
-            Err(failure) => Err(refusal(failure)),
-        }
+        self.tell(question, job, Some(reply))
     }
 }
 
@@ -257,23 +335,19 @@ fn refusal(failure: Failure) -> Refusal {
 /// A question that is being answered.
 pub struct Request {
     office: Arc<Office>,
-    source: usize,
-    job: Arc<Job>,
-    /// The heaps that are worked on for it.
-    working: Mutex<Vec<Working>>,
+    reporter: Arc<Reporter>,
+    /// Nobody may want to know yet.
     reply: Mutex<Option<Reply>>,
     copy: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Request {
-    pub fn open(&self, file: &Path, options: Options) -> Result<Arc<OpenHeap>, Failure> {
+    pub fn open(&self, file: &Path, options: Options) -> Result<OpenHeap, Failure> {
         let options = Options {
             index: IndexFolder::Cache,
             ..options
         };
-        let heap = self.office.heap(self.source, file, options, &self.job)?;
-        lock(&self.working).push(heap.reporter.work_for(&self.job));
-        Ok(heap)
+        self.office.heap(file, options, &self.reporter)
     }
 
     /// A heap for a short look: one that is open, or one that does not stay so.
@@ -285,8 +359,8 @@ impl Request {
     ) -> Result<Arc<Session>, Failure> {
         let known = lock(&self.office.open).get(&key_of(file, &options));
         if let Some(heap) = known {
-            lock(&self.working).push(heap.reporter.work_for(&self.job));
-            return Ok(heap.session.clone());
+            let progress = Arc::from(progress);
+            return Ok(Arc::new(heap.session.reporting_to(progress)));
         }
         let session = Session::open(file, options, progress)?;
         Ok(Arc::new(
@@ -296,9 +370,7 @@ impl Request {
 
     /// Progress of work for this request that is about several heaps.
     pub fn progress(&self) -> Arc<Reporting> {
-        let reporter = Reporter::new(self.source, self.office.board.clone());
-        lock(&self.working).push(reporter.work_for(&self.job));
-        Arc::new(Reporting(reporter))
+        Arc::new(Reporting(self.reporter.clone()))
     }
 
     /// Layers over time: those that were kept under this key, or new ones.
@@ -321,6 +393,7 @@ impl Request {
         Copying {
             reply: lock(&self.reply).take(),
             copy: self.copy.clone(),
+            reporter: self.reporter.clone(),
         }
     }
 }
@@ -329,22 +402,39 @@ impl Request {
 struct Copying {
     reply: Option<Reply>,
     copy: Arc<Mutex<Vec<u8>>>,
+    reporter: Arc<Reporter>,
+}
+
+impl Copying {
+    /// Whoever asked first may have gone away while others still wait for the same answer.
+    fn unless_others_wait(&mut self, written: io::Result<()>) -> io::Result<()> {
+        match written {
+            Err(_) if self.reporter.is_wanted() => {
+                self.reply = None;
+                Ok(())
+            }
+            written => written,
+        }
+    }
 }
 
 impl Write for Copying {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut copy = lock(&self.copy);
-        if copy.len() <= LONGEST_ANSWER {
-            copy.extend_from_slice(bytes);
+        {
+            let mut copy = lock(&self.copy);
+            if copy.len() <= LONGEST_ANSWER {
+                copy.extend_from_slice(bytes);
+            }
         }
-        match &mut self.reply {
-            Some(reply) => reply.write(bytes),
-            None => Ok(bytes.len()),
-        }
+        let reply = self.reply.as_mut();
+        let written = reply.map_or(Ok(()), |reply| reply.write_all(bytes));
+        self.unless_others_wait(written)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.reply.as_mut().map_or(Ok(()), Reply::flush)
+        let flushed = self.reply.as_mut().map_or(Ok(()), Reply::flush);
+        self.unless_others_wait(flushed)
     }
 }
 

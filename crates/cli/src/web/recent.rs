@@ -23,6 +23,22 @@ impl<K: PartialEq, V: Clone> Recent<K, V> {
         Some(value)
     }
 
+    /// What is there under a key, or something new.
+    pub fn get_or_put(&mut self, key: &K, new: impl FnOnce() -> V) -> V
+    where
+        K: Clone,
+    {
+        self.get(key).unwrap_or_else(|| {
+            let value = new();
+            self.put(key.clone(), value.clone());
+            value
+        })
+    }
+
+    pub fn remove(&mut self, key: &K) {
+        self.things.retain(|thing| thing.0 != *key);
+    }
+
     pub fn put(&mut self, key: K, value: V) {
         self.things.retain(|thing| thing.0 != key);
         if self.things.len() >= self.most {
@@ -46,6 +62,9 @@ mod tests {
         assert_eq!(recent.get(&"b"), None);
         assert_eq!(recent.get(&"a"), Some(1));
         recent.put("c", 4);
+        assert_eq!(recent.get_or_put(&"c", || 5), 4);
+        recent.remove(&"c");
+        assert_eq!(recent.get_or_put(&"c", || 4), 4);
         assert_eq!((recent.get(&"c"), recent.get(&"a")), (Some(4), Some(1)));
     }
 }

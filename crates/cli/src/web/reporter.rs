@@ -1,5 +1,5 @@
-//! The progress of work on one open heap, put up for the pages. Several requests may wait for the
-//! same heap; the work is cancelled when none of them does any more.
+//! The progress of the work on one question, put up for the pages. Several requests may wait for the
+//! same answer; the work is cancelled when none of them does any more.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,7 +41,12 @@ impl Reporter {
 
     /// What is done from now on is for this job, too, until the result is dropped.
     pub fn work_for(self: &Arc<Self>, job: &Arc<Job>) -> Working {
-        self.now().jobs.push(job.clone());
+        let mut now = self.now();
+        now.jobs.push(job.clone());
+        if !now.phase.is_empty() {
+            self.tell(&mut now);
+        }
+        drop(now);
         Working {
             reporter: self.clone(),
             job: job.clone(),
@@ -53,12 +58,22 @@ impl Reporter {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether somebody still waits for it.
+    pub fn is_wanted(&self) -> bool {
+        self.now().jobs.iter().any(|job| !job.is_cancelled())
+    }
+
     fn tell(&self, now: &mut Now) {
         now.told = Instant::now();
+        let names = now.jobs.iter().map(|job| job.name.clone());
+        let jobs: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+        if jobs.is_empty() {
+            return;
+        }
         let share = (now.total > 0).then(|| (now.done as f64 / now.total as f64).min(1.0));
         self.board.put(Event::Progress {
             source: self.source,
-            jobs: now.jobs.iter().map(|job| job.name.clone()).collect(),
+            jobs,
             phase: now.phase.clone(),
             share,
         });
@@ -86,12 +101,11 @@ impl Progress for Reporting {
     }
 
     fn cancelled(&self) -> bool {
-        let now = self.0.now();
-        !now.jobs.is_empty() && now.jobs.iter().all(|job| job.is_cancelled())
+        !self.0.is_wanted()
     }
 }
 
-/// A job that a heap is worked on for.
+/// A job that waits for the answer.
 pub struct Working {
     reporter: Arc<Reporter>,
     job: Arc<Job>,

@@ -152,6 +152,7 @@ fn answers_are_those_of_the_commands() {
             &["inspect", "IdCache.idCache | NameCache.nameCache"],
         ),
         ("report", &["report"]),
+        ("report?brief=true", &["report", "--brief"]),
         ("waste", &["waste"]),
         ("threads", &["threads"]),
         ("structures", &["structures"]),

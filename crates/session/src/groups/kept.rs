@@ -58,7 +58,11 @@ impl Session {
     /// The kept groups by name, and the names of those that cannot be used: they belong to another
     /// dump that was under this path before, or are damaged.
     pub fn kept_groups(&self) -> (Vec<KeptGroup>, Vec<String>) {
-        let files = self.index.as_ref().map(|place| fs::read_dir(&place.folder));
+        let files = self
+            .open
+            .index
+            .as_ref()
+            .map(|place| fs::read_dir(&place.folder));
         let files = files.and_then(Result::ok).into_iter().flatten().flatten();
         let mut names: Vec<String> = files
             .filter_map(|file| file.file_name().into_string().ok())
@@ -76,7 +80,7 @@ impl Session {
     }
 
     pub(super) fn kept_group(&self, name: &str) -> Option<KeptGroup> {
-        let index = self.index.as_ref()?.find(&format!("{PREFIX}{name}"))?;
+        let index = self.kept(&format!("{PREFIX}{name}"))?;
         let expression = index.column::<u8>("expression")?.to_vec();
         let words = index.column::<u64>("objects")?.to_vec();
         Some(KeptGroup {
@@ -87,7 +91,7 @@ impl Session {
     }
 
     fn place_of_groups(&self) -> Result<&Place, Error> {
-        self.index.as_ref().ok_or_else(|| {
+        self.open.index.as_ref().ok_or_else(|| {
             Error::Keeping(
                 "groups are kept beside the index of a dump, and there is to be none".to_owned(),
             )

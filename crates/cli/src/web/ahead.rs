@@ -1,0 +1,40 @@
+//! What is asked of a file as soon as it is read, before anybody does: what people look at first.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use anthill_server::Question;
+
+use super::office::Office;
+
+/// Commands with their options, as the pages ask them; in the order in which people come to need them.
+const QUESTIONS: [(&str, &[(&str, &str)]); 6] = [
+    ("summary", &[]),
+    ("report", &[("brief", "true")]),
+    ("waste", &[("limit", "100")]),
+    (
+        "classify",
+        &[("by", "type"), ("depth", "1"), ("limit", "1")],
+    ),
+    ("dominators", &[("depth", "1"), ("limit", "1")]),
+    ("structures", &[("limit", "1")]),
+];
+
+/// While people wait for something, nothing more is begun.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Answers these questions one after the other.
+pub fn prepare(office: &Arc<Office>, source: usize) {
+    for (command, options) in QUESTIONS {
+        while office.is_busy() {
+            thread::sleep(PAUSE);
+        }
+        let option = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        office.prepare(&Question {
+            source,
+            command: command.to_owned(),
+            options: options.iter().map(option).collect(),
+        });
+    }
+}
