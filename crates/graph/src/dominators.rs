@@ -79,6 +79,9 @@ impl Dominators {
         let immediate: &[u32] = &self.immediate;
         let nodes = immediate.len();
         let (mut within, mut outside) = (BitSet::new(nodes), BitSet::new(nodes));
+        if owners.is_empty() {
+            return within;
+        }
         owners.iter().for_each(|&owner| within.insert(owner));
         let mut way = Vec::new();
         for node in 0..nodes as NodeId {

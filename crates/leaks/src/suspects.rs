@@ -1,7 +1,7 @@
 //! The suspects of a heap: single objects and class loaders where memory accumulates, owners that
 //! keep a class alive together, and classes that nobody in particular keeps alive.
 
-use anthill_graph::{Dominators, FrontOptions, Graph, NodeId, gc_closure_among};
+use anthill_graph::{Dominators, FrontOptions, Graph, NodeId, UNREACHABLE, gc_closure_among};
 use anthill_heap::{BitSet, Cancelled, ClassId, Progress};
 use serde::Serialize;
 
@@ -158,6 +158,29 @@ struct Place {
     explained: bool,
 }
 
+/// What suspects explain already.
+struct Covered<'a> {
+    graph: &'a Graph<'a>,
+    objects: BitSet,
+    bytes: u64,
+}
+
+impl<'a> Covered<'a> {
+    fn new(graph: &'a Graph<'a>, objects: BitSet) -> Self {
+        let bytes = graph.totals(&objects).bytes;
+        Covered {
+            graph,
+            objects,
+            bytes,
+        }
+    }
+
+    fn add(&mut self, objects: &BitSet) {
+        self.objects.union_with(objects);
+        self.bytes = self.graph.totals(&self.objects).bytes;
+    }
+}
+
 struct Finder<'a> {
     input: &'a Input<'a>,
     thresholds: &'a Thresholds,
@@ -250,22 +273,22 @@ impl Finder<'_> {
             .filter(|place| !place.explained && !self.roles.is_context(place.at))
             .map(|place| place.at)
             .collect();
-        let mut covered = self.input.dominators.dominated_by(&single);
+        let dominated = self.input.dominators.dominated_by(&single);
+        let mut covered = Covered::new(self.input.graph, dominated);
         let mut suspects = Vec::new();
         let mut of_owners = BitSet::new(self.input.graph.len() as usize);
         let mut without_owners = Vec::new();
         for class in self.large_classes().into_iter().take(MOST_CLASSES) {
             let (objects, retained) = self.input.classes[class as usize];
-            let group = self.objects_that(|of| of == class);
-            if !self.keeps_more_than(&covered, retained, &group) {
+            let Some(group) = self.group_beyond(&covered, retained, |of| of == class) else {
                 continue;
-            }
+            };
             let Some(owners) = self.owners_of(&group)? else {
                 without_owners.push((class, group));
                 continue;
             };
             places.retain(|place| !owners.closure.contains(place.at));
-            covered.union_with(&owners.closure);
+            covered.add(&owners.closure);
             of_owners.union_with(&owners.closure);
             suspects.push(self.of_owners(KeptGroup::Class(class), objects, owners));
         }
@@ -273,14 +296,14 @@ impl Finder<'_> {
         let (everywhere, own): (Vec<_>, Vec<_>) = without_owners
             .into_iter()
             .partition(|(class, _)| self.roles.is_platform_class(*class));
-        let of_classes = |classes: Vec<(ClassId, BitSet)>, covered: &mut BitSet| {
+        let of_classes = |classes: Vec<(ClassId, BitSet)>, covered: &mut Covered| {
             let mut suspects = Vec::new();
             for (class, group) in classes {
                 let retained = self.input.classes[class as usize].1;
                 if self.keeps_more_than(covered, retained, &group)
-                    && !self.is_mostly_within(covered, class, &group)
+                    && !self.is_mostly_within(&covered.objects, class, &group)
                 {
-                    covered.union_with(&self.closure(&group));
+                    covered.add(&self.closure(&group));
                     suspects.push(self.of_class(class));
                 }
             }
@@ -289,13 +312,13 @@ impl Finder<'_> {
         suspects.extend(of_classes(own, &mut covered));
         for package in self.large_packages().into_iter().take(MOST_PACKAGES) {
             let (objects, retained) = self.input.packages[package as usize];
-            let group = self.objects_that(|class| self.input.package_of[class as usize] == package);
-            if !self.keeps_more_than(&covered, retained, &group) {
+            let within = |class: ClassId| self.input.package_of[class as usize] == package;
+            let Some(group) = self.group_beyond(&covered, retained, within) else {
                 continue;
-            }
+            };
             if let Some(owners) = self.owners_of(&group)? {
                 places.retain(|place| !owners.closure.contains(place.at));
-                covered.union_with(&owners.closure);
+                covered.add(&owners.closure);
                 of_owners.union_with(&owners.closure);
                 suspects.push(self.of_owners(KeptGroup::Package(package), objects, owners));
             }
@@ -421,32 +444,57 @@ impl Finder<'_> {
     /// The reachable objects of some classes.
     fn objects_that(&self, wanted: impl Fn(ClassId) -> bool) -> BitSet {
         let state = self.input.graph.state;
+        let immediate: &[NodeId] = &self.input.dominators.immediate;
         let mut group = BitSet::new(self.input.graph.len() as usize);
-        for (&of, object) in state.columns.classes.iter().zip(0..) {
-            if wanted(of) && self.input.dominators.is_reachable(object) {
+        let objects = state.columns.classes.iter().zip(immediate);
+        for ((&of, &above), object) in objects.zip(0..) {
+            if wanted(of) && above != UNREACHABLE {
                 group.insert(object);
             }
         }
         group
     }
 
-    /// Whether a group that retains so much retains much besides what is covered already.
-    fn keeps_more_than(&self, covered: &BitSet, retained: u64, group: &BitSet) -> bool {
-        let graph = self.input.graph;
-        let bytes = |set: &BitSet| graph.totals(set).bytes;
+    /// The objects of some classes, which retain so much, if they retain much besides what is covered already.
+    fn group_beyond(
+        &self,
+        covered: &Covered,
+        retained: u64,
+        wanted: impl Fn(ClassId) -> bool,
+    ) -> Option<BitSet> {
+        let plain = self.plainly_keeps_more_than(covered, retained);
+        if plain == Some(false) {
+            return None;
+        }
+        let group = self.objects_that(wanted);
+        let keeps_more = plain.is_some() || self.keeps_more_than(covered, retained, &group);
+        keeps_more.then_some(group)
+    }
+
+    /// What a group that retains so much must retain besides what is covered already.
+    fn least_beyond(&self, retained: u64) -> u64 {
         let unexplained = 1.0 - self.thresholds.explained / 100.0;
         let least = self.input.share(self.thresholds.class);
-        let least = least.max((unexplained * retained as f64) as u64);
-        let covered_bytes = bytes(covered);
-        if retained.saturating_sub(covered_bytes) > least {
-            return true;
+        least.max((unexplained * retained as f64) as u64)
+    }
+
+    /// Whether a group does, if that can be told without looking at its objects.
+    fn plainly_keeps_more_than(&self, covered: &Covered, retained: u64) -> Option<bool> {
+        let least = self.least_beyond(retained);
+        if retained.saturating_sub(covered.bytes) > least {
+            return Some(true);
         }
-        if self.input.reachable.saturating_sub(covered_bytes) <= least {
-            return false;
-        }
-        let mut further = self.closure(group);
-        further.subtract(covered);
-        bytes(&further) > least
+        (self.input.reachable.saturating_sub(covered.bytes) <= least).then_some(false)
+    }
+
+    /// Whether a group that retains so much retains much besides what is covered already.
+    fn keeps_more_than(&self, covered: &Covered, retained: u64, group: &BitSet) -> bool {
+        let plain = self.plainly_keeps_more_than(covered, retained);
+        plain.unwrap_or_else(|| {
+            let mut further = self.closure(group);
+            further.subtract(&covered.objects);
+            self.input.graph.totals(&further).bytes > self.least_beyond(retained)
+        })
     }
 
     /// Whether a class of the JVM retains most within what is covered already: the arrays of the

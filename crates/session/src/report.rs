@@ -198,7 +198,10 @@ impl Session {
             })
             .collect();
         for node in closure.iter().filter(|&node| node < self.state().len()) {
-            let content = &mut contents[self.state().class_id(node) as usize];
+            let Some(class) = graph.class(node) else {
+                continue;
+            };
+            let content = &mut contents[class as usize];
             content.objects += 1;
             content.shallow += graph.size(node);
         }
