@@ -55,9 +55,7 @@ pub use diff::{Change, Changed, Figures, Snapshot, changes, stable_name};
 pub use dominator_tree::{Member, TreeItem, TreeOptions};
 pub use error::Error;
 pub use evolution::{Evolution, EvolvedNode, evolution};
-pub use groups::{
-    Closures, GroupMetrics, KeptGroup, check_defined_groups, check_group, no_node,
-};
+pub use groups::{Closures, GroupMetrics, KeptGroup, check_defined_groups, check_group, no_node};
 pub use growth::{JointGrowth, is_identity};
 pub use history::{DumpMoment, HeapMoment, History, LeakWindow, StructureHistory, TypeHistory};
 pub use labels::{Label, edge_kind, frame_name, primitive, quoted};
