@@ -14,7 +14,7 @@ declare module "vitest" {
     program: string;
     /** The process of `anthill open`. */
     server: number;
-    files: { multicache: string; recording: string; hostile: string; growing: string[] };
+    files: { multicache: string; recording: string; hostile: string; growing: string[]; long: string };
   }
 }
 
@@ -84,11 +84,38 @@ async function record(folder: string, file: string): Promise<string> {
   return file;
 }
 
+/** A small program with a state every few hundred milliseconds, until there are more than the pages look into at once. */
+async function recordLong(folder: string, file: string): Promise<string> {
+  const program = [java("java"), "-Xmx64m", "-cp", folder, "anthill.samples.Growth", "20", "200"];
+  const options = ["--every", "50ms", "--overhead", "100%", "--replace", "-o", file];
+  const child = spawn(PROGRAM, ["record", ...options, "--", ...program], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  await line(child, /^READY/);
+  const ended = new Promise((end) => child.once("exit", end));
+  const patience = Date.now() + 60_000;
+  do {
+    child.stdin!.write("grow\n");
+    await new Promise((later) => setTimeout(later, 1000));
+  } while (states(file) < 100 && Date.now() < patience);
+  child.stdin!.end();
+  await ended;
+  return file;
+}
+
+/** How many states a recording has so far. */
+function states(file: string): number {
+  const told = execFileSync(PROGRAM, ["timeline", file, "--json", "--limit", "1"], { maxBuffer: 1 << 26 });
+  return JSON.parse(told.toString()).states.length;
+}
+
 export default async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), "anthill-e2e-"));
   // Indexes of these files go with them.
   process.env.XDG_CACHE_HOME = folder;
   compile(folder);
+  // It takes a while and little work: the rest is made meanwhile.
+  const lasting = recordLong(folder, join(folder, "long.trace"));
 
   const cache = await start(folder, "anthill.samples.MultiCache", "20000");
   const multicache = dump(cache, join(folder, "multicache.hprof"));
@@ -110,13 +137,14 @@ export default async function setup(project: TestProject): Promise<() => void> {
 
   const recording = await record(folder, join(folder, "growth.trace"));
 
-  const files = [multicache, recording, hostile, ...growing];
+  const long = await lasting;
+  const files = [multicache, recording, hostile, ...growing, long];
   const server = spawn(PROGRAM, ["open", "--no-browser", ...files], { stdio: ["ignore", "pipe", "inherit"] });
   const address = await line(server, /^http/);
   project.provide("address", address);
   project.provide("program", PROGRAM);
   project.provide("server", server.pid!);
-  project.provide("files", { multicache, recording, hostile, growing });
+  project.provide("files", { multicache, recording, hostile, growing, long });
   return () => {
     server.kill();
     rmSync(folder, { recursive: true, force: true });

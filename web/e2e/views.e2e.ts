@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(close);
 
-const { multicache, recording, hostile, growing } = SOURCE;
+const { multicache, recording, hostile, growing, long } = SOURCE;
 const VIEWS: [string, string][] = [
   ["start", `#/${multicache}/start`],
   ["start of a recording", `#/${recording}/start`],
@@ -33,6 +33,9 @@ const VIEWS: [string, string][] = [
   ["waste", `#/${multicache}/waste`],
   ["assertions", `#/${multicache}/assertions?rules=at+most+1+instances+of+anthill.samples.Product`],
   ["timeline", `#/${recording}/timeline`],
+  ["a long timeline", `#/${long}/timeline?by=kind`],
+  ["growth over a long recording", `#/${long}/growth`],
+  ["differences in a long recording", `#/${long}/growth?tab=diff`],
   ["timeline of dumps", `#/${growing}/timeline?dumps=3,4,5`],
   ["growth", `#/${recording}/growth`],
   ["born, died, survived", `#/${recording}/growth?tab=diff`],
@@ -114,9 +117,9 @@ test("rows unfold to the command line's", async () => {
 
 test("a search finds rows at every level and unfolds what leads to them", async () => {
   const { page } = opened;
-  await visit(page, `#/${multicache}/heap?by=package%2C+type&search=idcache`);
+  await visit(page, `#/${multicache}/heap?by=package%2C+type&search=samples.prod`);
   const table = page.getByRole("treegrid", { name: "Classification tree" });
-  await table.getByText("IdCache").first().waitFor();
+  await table.getByRole("row", { name: /Product/ }).first().waitFor();
   interface Found {
     key: string;
     children?: Found[];
@@ -125,11 +128,12 @@ test("a search finds rows at every level and unfolds what leads to them", async 
     "classify",
     inject("files").multicache,
     "--by=package,type",
-    "--search=IDCACHE",
+    "--search=SAMPLES.PROD",
   );
   const keys: string[] = [];
   const walk = (node: Found) => node.children?.forEach((child) => (keys.push(child.key), walk(child)));
   walk(found.tree);
+  expect(keys).toEqual(["anthill", "samples", "anthill.samples.Product"]);
   await page.waitForFunction(
     (n) => document.querySelectorAll("[role=treegrid] [role=row]").length === n + 1,
     keys.length,
@@ -252,6 +256,29 @@ test.each(["type", "package", "closest-root", "kind, size", "length > 10"])(
   },
 );
 
+test("a recording of a hundred states is looked into at some of them, or at all", async () => {
+  const { page } = opened;
+  const file = inject("files").long;
+  const told = cli<{ states: object[] }>("timeline", file, "--limit", "1").states.length;
+  expect(told).toBeGreaterThan(60);
+  await visit(page, `#/${long}/timeline?by=kind&measure=objects`);
+  await page.getByText(`at 60 of ${told} states`).waitFor();
+  const last = cli<{ tree: Node }>("classify", file, "--by", "kind").tree.children!;
+  const layers = page.getByRole("list", { name: "Layers" });
+  for (const node of last) expect(await layers.innerText()).toContain(count(node.objects));
+  await page.getByRole("button", { name: "All", exact: true }).click();
+  await page.getByText(`at 60 of ${told} states`).waitFor({ state: "hidden" });
+  await settled(page);
+  expect(page.url()).toContain("states=0");
+  for (const node of last) expect(await layers.innerText()).toContain(count(node.objects));
+
+  await visit(page, `#/${long}/growth`);
+  await page.getByText(`heap growth over ${told} states, 30 of them looked into`).waitFor();
+  const growth = cli<{ structures: { name: string }[] }>("growth", file);
+  const heads = await page.locator("article h2").allInnerTexts();
+  expect(heads.slice(0, growth.structures.length)).toEqual(growth.structures.map((one) => one.name));
+});
+
 test("the layers of the timeline are chosen as steps, and mistakes are shown where they are", async () => {
   const { page } = opened;
   await visit(page, `#/${recording}/timeline`);
@@ -339,7 +366,7 @@ test("a group that has a name is known everywhere, and to the command line throu
   const group = "IdCache.idCache | NameCache.nameCache";
   await visit(page, `#/${multicache}/group?${new URLSearchParams({ g: group })}`);
   await page.getByLabel("Name of the group").fill("caches");
-  await page.getByRole("button", { name: "Keep as" }).click();
+  await page.getByRole("button", { name: "Keep", exact: true }).click();
   await page.getByText("Kept as caches").waitFor();
 
   await visit(page, `#/${multicache}/heap?${new URLSearchParams({ group: "retained(caches)" })}`);

@@ -45,3 +45,9 @@ test("labels are taken apart", () => {
     simple: "<script>alert(1)</script>",
   });
 });
+
+test("plain words are not taken for a class and its contents", () => {
+  for (const label of ["static field", "JNI global", "static field > com.acme.Cache > entries"]) {
+    expect(splitLabel(label)).toEqual({ lead: "", prefix: "", simple: label, rest: "", address: "" });
+  }
+});

@@ -47,7 +47,10 @@ export function splitLabel(label: string): LabelParts {
   const named = body.slice(lead.length);
   const blank = named.search(/\s/);
   const head = blank < 0 ? named : named.slice(0, blank);
-  if (!CLASS_NAME.test(head)) {
+  // `static field`, `JNI global` and other plain words are no class with something after it.
+  const words =
+    blank >= 0 && !place && !lead && !/[.[\]$]/.test(head) && !/^\s["'#]/.test(named.slice(blank));
+  if (words || body.includes(" > ") || !CLASS_NAME.test(head)) {
     return { lead: "", prefix: "", simple: body, rest: "", address: place?.[1] ?? "" };
   }
   const { prefix, simple } = splitName(head);
