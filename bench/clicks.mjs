@@ -129,8 +129,9 @@ function* steps(page) {
   yield tab("What it retains");
   yield tab("Objects");
   yield { name: "Group: an object", place: rows("Objects of the group").getByRole("link").first() };
-  const referrers = page.locator("section", { has: page.getByRole("heading", { name: "Referrers" }) });
+  const referrers = page.locator("section:has(> header > h2:text-is('Referrers'))");
   yield { name: "Object: a referrer", place: referrers.getByRole("link").first() };
+  yield { name: "Object: inspect as a group", place: page.getByRole("link", { name: "Inspect as a group" }) };
   yield open("Heap state");
   yield sort("Classification tree", "Objects");
   yield split("Package → type");

@@ -7,7 +7,7 @@
 use anthill_graph::{
     DepthFirst, Graph, GroupTotals, Membership, NodeId, deep_by_groups, retained_by_groups,
 };
-use anthill_heap::{BitSet, Buffer, Cancelled, ClassId, HeapState, ObjectId, Progress};
+use anthill_heap::{BitSet, Buffer, Cancelled, ClassId, HeapState, ObjectId, Progress, both};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -330,7 +330,7 @@ fn closures<L: Fn(NodeId) -> Option<u32> + Copy + Sync>(
     membership: &Membership<L>,
     progress: &dyn Progress,
 ) -> Result<(Vec<GroupTotals>, Vec<GroupTotals>), Cancelled> {
-    let (retained, deep) = rayon::join(
+    let (retained, deep) = both(
         || {
             let mut search = DepthFirst::new(graph, progress)?;
             retained_by_groups(graph, &mut search, membership, progress)

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod bits;
+mod both;
 mod buffer;
 mod builder;
 mod class;
@@ -20,6 +21,7 @@ mod threads;
 
 pub use addresses::{AddressFinder, AddressMap, AddressMapParts, Block};
 pub use bits::BitSet;
+pub use both::both;
 pub use buffer::Buffer;
 pub use builder::HeapBuilder;
 pub use class::{

@@ -7,7 +7,7 @@ use anthill_classify::{Context, Definitions, Mistake, OVERALL, Pattern, Step, Tr
 use anthill_graph::{
     Graph, GroupTotals, NodeId, cut_closure, gc_closure_among, transitive_closure,
 };
-use anthill_heap::{BitSet, Class, ObjectId, Value};
+use anthill_heap::{BitSet, Class, ObjectId, Value, both};
 use std::cmp::Reverse;
 
 use self::language::{Combination, Derived, GroupExpr, GroupKind};
@@ -75,7 +75,7 @@ impl Session {
         let graph = self.graph();
         let all = self.analysis()?.dominators.reachable();
         let members: Vec<NodeId> = group.iter().collect();
-        let (reached, retained) = rayon::join(
+        let (reached, retained) = both(
             || transitive_closure(&graph, &members),
             || gc_closure_among(&graph, all, &members),
         );

@@ -2,7 +2,7 @@
 //! them. What it says is the same for every face; how it is said is theirs.
 
 use anthill_graph::{Graph, NodeId, Paths, gc_closure_among};
-use anthill_heap::{BitSet, ClassId};
+use anthill_heap::{BitSet, ClassId, both};
 use anthill_leaks::{Kept, KeptGroup, Roles, Severity, Subject, Suspect, Thresholds};
 use rustc_hash::FxHashMap;
 
@@ -56,8 +56,7 @@ pub struct Content {
 
 impl Session {
     pub fn report(&self, thresholds: &Thresholds) -> Result<Report, Error> {
-        self.analysis()?;
-        let (found, paths) = rayon::join(|| self.suspects(thresholds), || self.paths());
+        let (found, paths) = both(|| self.suspects(thresholds), || self.paths());
         let (mut found, paths) = (found?, paths?);
         self.put_stopped_loaders_first(&mut found.suspects, thresholds)?;
         let graph = self.graph();

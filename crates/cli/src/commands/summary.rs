@@ -35,10 +35,13 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     pub source: SourceArguments,
+    /// Leave out the objects that keep most alive, which take longer than the rest
+    #[arg(long)]
+    pub brief: bool,
 }
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
-    let summary = Summary::new(source)?;
+    let summary = Summary::new(source, arguments.brief)?;
     let mut out = source.out();
     if arguments.source.json {
         json::print(&mut out, source, "summary", &summary)
@@ -196,7 +199,7 @@ impl RecordedState {
 }
 
 impl Summary {
-    fn new(source: &Source) -> Result<Self, Failure> {
+    fn new(source: &Source, brief: bool) -> Result<Self, Failure> {
         let session = &source.session;
         let (state, info) = (session.state(), session.info());
         let analysis = session.analysis()?;
@@ -263,7 +266,10 @@ impl Summary {
                 })
                 .collect(),
             top_classes: top_classes(source, analysis.rows(Grouping::Class)),
-            top_dominators: largest(source, TOP)?,
+            top_dominators: match brief {
+                true => Vec::new(),
+                false => largest(source, TOP)?,
+            },
         })
     }
 
@@ -321,9 +327,11 @@ impl Summary {
             .print(out)?;
         let dominators = self.top_dominators.iter();
         let dominators = dominators.map(|item| (item.retained, &item.label));
-        out.blank()?;
-        self.top_table("objects that keep most alive", dominators)
-            .print(out)?;
+        if !self.top_dominators.is_empty() {
+            out.blank()?;
+            self.top_table("objects that keep most alive", dominators)
+                .print(out)?;
+        }
         Ok(out.flush()?)
     }
 

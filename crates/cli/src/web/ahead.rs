@@ -10,7 +10,7 @@ use super::office::Office;
 
 /// Commands with their options, as the pages ask them; in the order in which people come to need them.
 const QUESTIONS: [(&str, &[(&str, &str)]); 6] = [
-    ("summary", &[]),
+    ("summary", &[("brief", "true")]),
     ("report", &[("brief", "true")]),
     ("waste", &[("limit", "100")]),
     (
@@ -24,13 +24,17 @@ const QUESTIONS: [(&str, &[(&str, &str)]); 6] = [
 /// While people wait for something, nothing more is begun.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// So often it is begun again with what people asked for, too, and then wanted no more.
+const TRIES: usize = 3;
+
 /// Answers these questions one after the other.
 pub fn prepare(office: &Arc<Office>, source: usize) {
-    for (command, options) in QUESTIONS {
+    for (command, options) in std::iter::repeat_n(QUESTIONS, TRIES).flatten() {
         while office.is_busy() {
             thread::sleep(PAUSE);
         }
         let option = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        // What is answered already takes no time.
         office.prepare(&Question {
             source,
             command: command.to_owned(),

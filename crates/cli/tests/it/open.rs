@@ -139,6 +139,7 @@ fn answers_are_those_of_the_commands() {
     );
     let questions: &[(&str, &[&str])] = &[
         ("summary", &["summary"]),
+        ("summary?brief=true", &["summary", "--brief"]),
         (
             "histogram?by=package&sort=shallow&limit=5",
             &["histogram", "--by=package", "--sort=shallow", "--limit=5"],
