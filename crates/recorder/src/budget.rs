@@ -1,13 +1,15 @@
 //! How often states are taken and how densely allocations are sampled, so that the cost stays
 //! within the share of the program's time that the user gave.
 //!
-//! Three quarters of it are for states, a quarter for samples. After a state that cost `c`, the
-//! next one may come after `c / share`: the long-run cost stays within the share, and it never
-//! comes in bursts, however long nothing happened.
+//! Three quarters of it are for states and checks of assertions, a quarter for samples. After a state that cost
+//! `c`, the next one may come after `c / share`: the long-run cost stays within the share, and it never
+//! comes in bursts, however long nothing happened. Checks that nobody asked for come more rarely: what leaked does
+//! not go away.
 
 use std::time::Duration;
 
 const FOR_STATES: f64 = 0.75;
+const FOR_CHECKS: f64 = 0.25;
 const FOR_SAMPLES: f64 = 0.25;
 /// What a byte of heap costs before a state has been measured, in seconds: that of a compiler, whose
 /// heap has many small objects and as much garbage. Most programs take a third of it.
@@ -66,11 +68,20 @@ impl Budget {
 
     /// From when on a state of that heap is affordable.
     pub fn earliest(&self, heap: u64) -> Duration {
+        self.earliest_within(FOR_STATES, heap)
+    }
+
+    /// From when on a check of the assertions in that heap is affordable.
+    pub fn earliest_check(&self, heap: u64) -> Duration {
+        self.earliest_within(FOR_CHECKS, heap)
+    }
+
+    fn earliest_within(&self, part: f64, heap: u64) -> Duration {
         let Some(share) = self.share else {
             return Duration::ZERO;
         };
         let since = self.last.as_ref().map_or(Duration::ZERO, |last| last.at);
-        let wait = self.expected(heap) / (share * FOR_STATES).max(1e-6);
+        let wait = self.expected(heap) / (share * part).max(1e-6);
         since + Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX / 2)
     }
 

@@ -24,7 +24,7 @@ impl Recording {
             return;
         }
         let now = self.clock.now();
-        let affordable = now >= self.budget.earliest(self.used_heap);
+        let affordable = now >= self.budget.earliest_check(self.used_heap);
         if let Some(run) = self.checks.next(now, affordable) {
             self.begin_check(run);
         }
