@@ -6,6 +6,8 @@ mod features;
 mod roots;
 mod strength;
 
+pub use features::read_no_files;
+
 use anthill_graph::{Dominators, Graph};
 use anthill_heap::{
     BitSet, Buffer, ClassId, ClassKind, FieldType, HeapState, ObjectId, Progress, Thread,

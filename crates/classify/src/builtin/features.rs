@@ -3,6 +3,7 @@
 //! format.
 
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anthill_heap::Frame;
 use rustc_hash::FxHashMap;
@@ -12,6 +13,13 @@ use crate::catalog::Call;
 use crate::error::Error;
 use crate::pattern::Pattern;
 use crate::values::{Classified, LabelId, PathId, Values};
+
+static FILES_ARE_READ: AtomicBool = AtomicBool::new(true);
+
+/// From now on no step of this process reads a file: questions come from elsewhere than its user.
+pub fn read_no_files() {
+    FILES_ARE_READ.store(false, Ordering::Relaxed);
+}
 
 /// What a mapping file says.
 #[derive(Default)]
@@ -137,6 +145,11 @@ impl Context<'_> {
     pub(super) fn feature(&self, step: &Call) -> Result<Classified, Error> {
         let file = step.argument.as_deref().unwrap_or_default();
         let in_file = |reason: String| step.error(format!("{file}: {reason}"));
+        if !FILES_ARE_READ.load(Ordering::Relaxed) {
+            return Err(in_file(
+                "files are read at the command line only".to_owned(),
+            ));
+        }
         let text = std::fs::read_to_string(file).map_err(|error| in_file(error.to_string()))?;
         let features = Features::parse(&text).map_err(in_file)?;
         let traces = self.allocation_traces();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
+use anthill_classify::read_no_files;
 use anthill_server::{Board, Options, serve};
 use clap::Args;
 
@@ -57,6 +58,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Failure::unusable(format!("{}: {error}", file.display()), "Check the path.")
         })?;
     }
+    // Pages may ask anything about the open files, and nothing about others.
+    read_no_files();
     let board = Board::default();
     let definitions = structures::definitions(&arguments.structures)?;
     let office = Office::new(arguments.files.clone(), definitions, board.clone());

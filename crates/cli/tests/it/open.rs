@@ -309,6 +309,21 @@ fn pages_reach_no_other_files() {
         );
         assert!(response.json()["error"]["message"].is_string(), "{path}");
     }
+    // A file that is there and would be understood.
+    let features = program::scratch("open-features.txt");
+    std::fs::write(&features, "[Secret]\njava.lang.*\n").unwrap();
+    let by = format!("feature(%22{}%22)", features.display());
+    for question in [
+        format!("classify?by={by}"),
+        format!("classify?by=own&definitions=classifier%20own%20=%20{by}"),
+    ] {
+        let response = server.get(&format!("/api/v1/sources/0/{question}"));
+        let told = response.json()["error"]["message"].to_string();
+        assert!(
+            told.contains("at the command line only"),
+            "{question}: {told}"
+        );
+    }
 }
 
 #[test]
