@@ -14,6 +14,7 @@ use self::language::{Combination, Derived, GroupExpr, GroupKind};
 use crate::{Error, Session};
 
 pub use kept::KeptGroup;
+pub(crate) use kept::is_kept_group;
 
 /// What a group has, reaches and retains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

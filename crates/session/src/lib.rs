@@ -303,6 +303,7 @@ impl Session {
             notes,
             from_index,
         } = opened;
+        options.index.opened(path, !from_index);
         if let Some(recording) = &recording {
             // Not in the index: the file may have grown since.
             let damage = recording.trace().damage().iter().cloned();

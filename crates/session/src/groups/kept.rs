@@ -16,6 +16,11 @@ pub struct KeptGroup {
 
 const PREFIX: &str = "group-";
 
+/// Whether a file beside an index has that name because it is a kept group.
+pub(crate) fn is_kept_group(file: &str) -> bool {
+    file.starts_with(PREFIX)
+}
+
 /// Why a name cannot be that of a group.
 fn refusal(name: &str) -> Option<String> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
