@@ -390,7 +390,8 @@ test("a group that has a name is known everywhere, and to the command line throu
   const same = cli<{ retained_objects: number }>("inspect", file, "caches", "--define", await saved.path());
   expect(same.retained_objects).toBe(told.retained_objects);
 
-  const text = "classifier big = size > 100\ngroup products = anthill.samples.Product\n";
+  const text =
+    "classifier big = size > 100\nclassifier small = big == false\ngroup products = anthill.samples.Product\n";
   await dialog
     .getByLabel("File with definitions")
     .setInputFiles({ name: "mine.txt", mimeType: "text/plain", buffer: Buffer.from(text) });
@@ -413,11 +414,17 @@ test("a group that has a name is known everywhere, and to the command line throu
   expect((await rows("Classification tree")).map((row) => row[0]?.split("\n")[0])).toEqual(
     products.map((node) => node.key),
   );
+  await page.getByRole("button", { name: "Add step" }).click();
+  await page.getByRole("button", { name: "forget big" }).click();
+  expect(await page.getByRole("alert").innerText()).toContain("Another of your definitions uses big.");
+  await page.getByRole("button", { name: "forget small" }).click();
+  await page.getByRole("button", { name: "forget big" }).click();
+  await page.getByRole("button", { name: "forget big" }).waitFor({ state: "hidden" });
   await visit(page, `#/${multicache}/group`);
   const own = page.getByRole("region", { name: "Groups with names" });
   expect(await own.getByRole("row").nth(1).innerText()).toContain(count(products[0]!.objects));
   expect(await broken()).toEqual([]);
-  await own.getByRole("button", { name: "Forget products" }).click();
+  await own.getByRole("button", { name: "forget products" }).click();
   await own.waitFor({ state: "hidden" });
 
   await edit();

@@ -34,8 +34,11 @@ class Own {
     return this.replace(withDefinition(this.text, definition, name));
   }
 
-  forget(name: string): Promise<ApiError | null> {
-    return this.replace(without(this.text, name));
+  /** Unless others use it. */
+  async forget(name: string): Promise<ApiError | null> {
+    const mistake = await this.replace(without(this.text, name));
+    if (mistake?.status !== 400) return mistake;
+    return new ApiError(`Another of your definitions uses ${name}.`, mistake.status, mistake.message);
   }
 }
 
