@@ -1,6 +1,12 @@
 package anthill.samples;
 
+import com.sun.management.OperatingSystemMXBean;
 import dev.anthill.GcAssertions;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -13,8 +19,9 @@ import java.util.Random;
  * entries in one table that are added, deleted, found and sorted. Every entry is asserted to be owned by its table, and what is
  * taken out to be dead: over a whole run 15,553 owner pairs and 695 dead objects, as theirs.
  *
- * <p>Arguments: rounds, and {@code none} (no assertion is made) or {@code asserted}. Prints how long its work took and a number
- * that depends on all of it.
+ * <p>Arguments: how many turns it takes to replace all that is replaced, and how many rounds of work a turn has. For each line
+ * {@code turn} of standard input it does one and prints what that took; after {@code assert} it makes the assertions, for all
+ * entries that are there and for what comes. At the end of the input it prints a number that depends on all the work.
  */
 final class AddressBook {
     private static final int ENTRIES = 15_000;
@@ -23,16 +30,12 @@ final class AddressBook {
     private static final int FIELDS = 7;
     private static final int FINDS = 40;
 
-    private final boolean asserted;
+    private boolean asserted;
     private String handedOut;
     private final Random random = new Random(209);
     private final List<Entry> table = new ArrayList<>();
     private Entry[] index = {};
     private long nextNumber;
-
-    private AddressBook(boolean asserted) {
-        this.asserted = asserted;
-    }
 
     static final class Entry {
         final String[] fields = new String[FIELDS];
@@ -44,29 +47,53 @@ final class AddressBook {
         }
     }
 
-    public static void main(String[] args) {
-        int rounds = Integer.parseInt(args[0]);
-        AddressBook book = new AddressBook(args[1].equals("asserted"));
-        long start = System.nanoTime();
-        book.fill();
-        long result = 0;
-        for (int round = 0; round < rounds; round++) {
-            result = result * 31 + book.work(round, rounds);
+    public static void main(String[] args) throws IOException {
+        int rounds = Integer.parseInt(args[1]);
+        int allRounds = Integer.parseInt(args[0]) * rounds;
+        AddressBook book = new AddressBook();
+        while (book.table.size() < ENTRIES) {
+            book.table.add(book.entry());
         }
-        double seconds = (System.nanoTime() - start) / 1e9;
-        System.out.printf(Locale.ROOT, "DONE AddressBook wall=%.3f result=%d%n", seconds, result);
+        var system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        boolean asserts = false;
+        long result = 0;
+        int round = 0;
+        System.out.println("READY");
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            if (line.equals("assert")) {
+                asserts = true;
+                continue;
+            }
+            long start = System.nanoTime();
+            long cpu = system.getProcessCpuTime();
+            if (asserts) {
+                book.beginToAssert();
+            }
+            for (int end = round + rounds; round < end; round++) {
+                result = result * 31 + book.work(round % allRounds, allRounds);
+            }
+            System.out.printf(Locale.ROOT, "TURN rounds=%d wall=%.4f cpu=%.4f%n", rounds,
+                    (System.nanoTime() - start) / 1e9, (system.getProcessCpuTime() - cpu) / 1e9);
+        }
+        System.out.println("DONE " + result);
     }
 
-    private void fill() {
-        while (table.size() < ENTRIES) {
-            table.add(entry());
+    private void beginToAssert() {
+        if (!asserted) {
+            asserted = true;
+            table.forEach(this::assertOwned);
         }
+    }
+
+    private void assertOwned(Entry entry) {
+        GcAssertions.assertOwnedBy(table, entry, "entries live in the table");
     }
 
     private Entry entry() {
         Entry entry = new Entry(nextNumber++, random);
         if (asserted) {
-            GcAssertions.assertOwnedBy(table, entry, "entries live in the table");
+            assertOwned(entry);
         }
         return entry;
     }

@@ -1,8 +1,10 @@
 package anthill.workloads;
 
 import com.sun.management.OperatingSystemMXBean;
-import java.io.IOException;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
 /** What all workloads share: rounds, checks, and what each round took. */
@@ -20,20 +22,18 @@ abstract class Workload {
         }
     }
 
-    /** Works until standard input has something to say. */
+    /** Does a round for each line of standard input. */
     final void run() throws Exception {
         var system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-        for (int number = 0; !isEnded(); number++) {
+        var input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        System.out.println("READY");
+        for (int number = 0; input.readLine() != null; number++) {
             long start = System.nanoTime();
             long cpu = system.getProcessCpuTime();
             round(number);
-            System.out.printf(Locale.ROOT, "ROUND wall=%.4f cpu=%.4f%n",
+            System.out.printf(Locale.ROOT, "TURN rounds=1 wall=%.4f cpu=%.4f%n",
                     (System.nanoTime() - start) / 1e9, (system.getProcessCpuTime() - cpu) / 1e9);
         }
         System.out.printf("DONE %s checks=%d%n", getClass().getSimpleName(), checks);
-    }
-
-    private static boolean isEnded() throws IOException {
-        return System.in.available() > 0;
     }
 }
