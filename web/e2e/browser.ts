@@ -35,10 +35,15 @@ export async function open(colorScheme: "light" | "dark" = "light"): Promise<Ope
     complaints.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  await page.goto(inject("address"));
+  await begin(page, inject("address"));
   await page.getByRole("navigation", { name: "Views" }).waitFor();
-  await page.waitForFunction(() => location.hash.startsWith("#/0"));
   return { page, complaints };
+}
+
+/** Opens the web view and waits until it has chosen its first view, which it would otherwise do in place of another. */
+export async function begin(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await page.waitForFunction(() => location.hash.startsWith("#/0"));
 }
 
 export async function close(): Promise<void> {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { close, open, type Opened, SOURCE, visit } from "./browser";
+import { begin, close, open, type Opened, SOURCE, visit } from "./browser";
 
 let opened: Opened;
 beforeAll(async () => {
@@ -43,7 +43,7 @@ const endless = (seed: number) =>
 const heavy = (seed: number) => `#/${SOURCE.multicache}/heap?${new URLSearchParams({ by: endless(seed) })}`;
 
 /** Asks for something and waits until the server works on it. */
-async function begin(page: Page, address: string): Promise<void> {
+async function work(page: Page, address: string): Promise<void> {
   const before = used(inject("server"));
   await page.evaluate((to) => {
     location.hash = to;
@@ -56,7 +56,7 @@ test("a classification that is cancelled ends on the server", async () => {
   const { page, complaints } = opened;
   complaints.length = 0;
   await idle(inject("server"));
-  await begin(page, heavy(1));
+  await work(page, heavy(1));
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("alert").getByText("Cancelled").waitFor();
   expect(await idle(inject("server"))).toBeLessThan(MUCH);
@@ -67,15 +67,15 @@ test("a classification that is cancelled ends on the server", async () => {
 
 test("a tab that is closed takes its work along", async () => {
   const page = await opened.page.context().newPage();
-  await page.goto(inject("address"));
-  await begin(page, heavy(2));
+  await begin(page, inject("address"));
+  await work(page, heavy(2));
   await page.close();
   expect(await idle(inject("server"))).toBeLessThan(MUCH);
 });
 
 test("another view takes the work of the one before along", async () => {
   const { page } = opened;
-  await begin(page, heavy(3));
+  await work(page, heavy(3));
   await visit(page, `#/${SOURCE.multicache}/start`);
   expect(await idle(inject("server"))).toBeLessThan(MUCH);
 });
@@ -83,7 +83,7 @@ test("another view takes the work of the one before along", async () => {
 test("the layers of a timeline can be cancelled", async () => {
   const { page } = opened;
   const query = new URLSearchParams({ by: endless(4) });
-  await begin(page, `#/${SOURCE.recording}/timeline?${query}`);
+  await work(page, `#/${SOURCE.recording}/timeline?${query}`);
   await page.locator(".stacking").getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("alert").getByText("Cancelled").waitFor();
   expect(await idle(inject("server"))).toBeLessThan(MUCH);
@@ -108,8 +108,7 @@ test("reading a file can be cancelled", async () => {
     const address = (await lines.next()).value as string;
     const page = await opened.page.context().newPage();
     page.setDefaultTimeout(60_000);
-    await page.goto(address);
-    await page.waitForFunction(() => location.hash.startsWith("#/0"));
+    await begin(page, address);
     const show = (source: number) =>
       page.evaluate((to) => {
         location.hash = to;

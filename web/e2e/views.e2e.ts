@@ -119,7 +119,10 @@ test("a search finds rows at every level and unfolds what leads to them", async 
   const { page } = opened;
   await visit(page, `#/${multicache}/heap?by=package%2C+type&search=samples.prod`);
   const table = page.getByRole("treegrid", { name: "Classification tree" });
-  await table.getByRole("row", { name: /Product/ }).first().waitFor();
+  await table
+    .getByRole("row", { name: /Product/ })
+    .first()
+    .waitFor();
   interface Found {
     key: string;
     children?: Found[];
