@@ -16,7 +16,7 @@ use crate::assertions;
 use crate::clock;
 use crate::dump::{Dumper, Management, Stopwatch};
 use crate::events::{self, RECORDED};
-use crate::follow::{Reading, handles_hold_addresses, tagging};
+use crate::follow::{self, Reading, handles_hold_addresses, tagging};
 use crate::hello::hello;
 use crate::jni::{Argument, Handle, Jni, Vm};
 use crate::jvmti::{self, AgentFunction, Jvmti, event};
@@ -146,6 +146,11 @@ fn record(session: &Session, vm: Vm, jni: Jni) {
         let sentence = format!("identities of objects in dumps: {why}");
         hello.missing.push(sentence);
     }
+    let searching = follow::searching(&hello.collector, &hello.specification);
+    if let Err(why) = searching {
+        let sentence = format!("identities of data structures in dumps: {why}");
+        hello.missing.push(sentence);
+    }
     session.outbox.open(&FromAgent::Hello(hello));
     for thread in session.jvmti.all_threads() {
         events::thread_number(session, jni, thread, true);
@@ -160,6 +165,7 @@ fn record(session: &Session, vm: Vm, jni: Jni) {
         dumper: Dumper {
             management,
             reading,
+            searching,
         },
         walker: Walker::default(),
         counted_at: 0,

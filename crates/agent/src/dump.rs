@@ -78,6 +78,8 @@ pub struct Dumper {
     pub management: Result<Management, String>,
     /// Nothing if addresses cannot be had, with the reason.
     pub reading: Result<Reading, String>,
+    /// Whether head classes' instances can be looked for, or the reason.
+    pub searching: Result<(), &'static str>,
 }
 
 impl Dumper {
@@ -97,10 +99,11 @@ impl Dumper {
         let mut followed = std::mem::take(&mut *locked(&session.followed));
         followed.set_limit(order.limit as usize);
         if order.find_heads && order.limit > 0 {
-            let loaded = session.classes_loaded();
-            if let Err(why) = followed.find_heads(vm, jni, &session.symbols, loaded) {
-                missing = Some(why);
-            }
+            let found = self.searching.map_err(str::to_owned).and_then(|()| {
+                let loaded = session.classes_loaded();
+                followed.find_heads(vm, jni, &session.symbols, loaded)
+            });
+            missing = found.err().or(missing);
         }
         let result = self.dump_with_addresses(session, jni, order, &mut followed);
         session.put_back(followed);
@@ -219,7 +222,9 @@ impl Stopwatch {
             .stopped
             .and_then(|before| Some(session.stopped_ns()?.saturating_sub(before)))
             // The JVM may count a pause only a moment after it is over.
-            .filter(|&stopped| stopped > 0);
+            .filter(|&stopped| stopped > 0)
+            // So one that was over or had begun before counts here as well.
+            .map(|stopped| stopped.min(end_ns - self.start_ns));
         StateDone {
             order,
             failure: None,

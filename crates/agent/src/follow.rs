@@ -310,6 +310,18 @@ pub fn tagging(vm: Vm) -> Result<Jvmti, String> {
     }
 }
 
+/// Whether objects of head classes can be looked for in the heap, or why not.
+pub fn searching(collector: &str, specification: &str) -> Result<(), &'static str> {
+    match (collector, specification) {
+        // Between the pauses of a collection it tags the place that an object is about to leave, which then belongs to
+        // another object or to none: a later search of the heap crashes on it.
+        ("Shenandoah", "11") => {
+            Err("Shenandoah of this release cannot be searched while it collects")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// How the address of an object, which is its id in a dump, is read from a weak handle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reading {

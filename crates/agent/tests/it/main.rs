@@ -61,3 +61,8 @@ fn heads() -> ToAgent {
         subclasses: true,
     }])
 }
+
+/// Shenandoah of JDK 11 cannot be searched for them.
+fn heads_are_found(jdk: &Jdk, collector: &str) -> bool {
+    (jdk.feature(), collector) != (11, "Shenandoah")
+}
