@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::classification::MOST_NODES;
+use crate::identities::newest;
 use crate::{Error, Session};
 
 /// How the objects of two states differ.
@@ -17,6 +18,8 @@ pub struct Evolution {
     /// Objects of the two groups, and how many of them were told apart.
     pub objects: [u64; 2],
     pub told_apart: [u64; 2],
+    /// Why not all objects that were followed are known in each state.
+    pub missing: [Option<String>; 2],
     pub root: EvolvedNode,
 }
 
@@ -28,7 +31,8 @@ pub struct EvolvedNode {
     pub before: Totals,
     pub after: Totals,
     /// Of the objects that can be told apart. Those that survived are counted where they are in
-    /// the later state.
+    /// the later state. Exact unless `missing` tells why not: then at least so many survived, and some of the
+    /// others may have been there at both times.
     pub born: Totals,
     pub died: Totals,
     pub survived: Totals,
@@ -98,6 +102,7 @@ pub fn evolution(
         identity,
         objects: groups.map(|group| group.count() as u64),
         told_apart,
+        missing: [before.identities_missing(), after.identities_missing()],
         root,
     })
 }
@@ -124,6 +129,9 @@ fn tell_apart(
         Alive::new(before, &known[0], unreachable)?,
         Alive::new(after, &known[1], unreachable)?,
     ];
+    let newest = newest(&known[0]);
+    // The earlier state may have lost sight of an object, but it was there if its identity was.
+    let was_there = |id: u64| alive[0].contains(id) || newest.is_some_and(|newest| id <= newest);
     let none = |session: &Session| BitSet::new(session.state().len() as usize);
     let mut told = Told {
         born: none(sessions[1]),
@@ -139,7 +147,7 @@ fn tell_apart(
     }
     for (object, id) in sessions[1].identified(&known[1], &groups[1]) {
         told.objects[1] += 1;
-        match alive[0].contains(id) {
+        match was_there(id) {
             true => told.survived.insert(object),
             false => told.born.insert(object),
         }
@@ -178,14 +186,6 @@ impl<'a> Alive<'a> {
 }
 
 impl Session {
-    /// The identities of the session's objects.
-    pub(crate) fn known(&self) -> Result<Identities, Error> {
-        match self.recording() {
-            Some(recording) => Ok(recording.trace().identities(recording.state().number)?),
-            None => Ok(Identities::None),
-        }
-    }
-
     /// The objects of a group that have an identity, with it.
     fn identified<'a>(
         &'a self,

@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 use anthill_graph::{FrontOptions, gc_closure_among};
 use anthill_heap::{BitSet, ObjectId};
 use anthill_leaks::fronts_of;
-use anthill_structures::{Inside, Inventory, Met, Observed, Shared, Walker, growth_portion};
+use anthill_structures::{
+    Holder, Inside, Inventory, Met, Observed, Shared, Walker, growth_portion,
+};
 use rustc_hash::FxHashMap;
 
 use crate::diff::{Figures, stable_name};
+use crate::identities::newest;
 use crate::{Error, Session};
 
 /// Structures that keep their contents alive only together.
@@ -56,68 +59,107 @@ const LEAST_COVERED: u128 = 95;
 /// In how many structures of a recording, the largest, it is looked for what took the place of another.
 const MOST_HELD: usize = 10_000;
 
+/// A structure with what it is called from state to state.
+struct Keyed {
+    number: u32,
+    key: String,
+    identity: Option<u64>,
+}
+
 impl Session {
-    /// What there is of structures: in a recording by the identities of their heads, otherwise and in dumps
-    /// by owner path. Parts and views of others and class loaders, which retain all that belongs to their
+    /// What there is of structures: in a recording by the identities of their heads, those without one and in
+    /// dumps by owner path. Parts and views of others and class loaders, which retain all that belongs to their
     /// classes, are left out.
     pub fn inventory(&self) -> Result<Inventory, Error> {
-        let chosen = self.growing_kind()?;
-        let identities = self.known()?;
+        let known = self.known()?;
         let structures = self.structures()?;
         // Wrappers have no identity, but what they were made for.
         let wrapped = |number: u32| {
             let mut inside = structures.inside(number).iter();
             let part = inside.find(|(_, _, how)| *how == Inside::Part)?;
             let head = structures.instances[part.1 as usize].head;
-            identities.of(self.state(), head)
+            known.of(self.state(), head)
         };
-        let known = |&(number, head): &(u32, ObjectId)| {
-            let identity = identities.of(self.state(), head);
-            let identity = identity.or_else(|| wrapped(number))?;
-            Some((number, format!("{IDENTITY}{identity}")))
-        };
-        let mut keyed: Vec<(u32, String)> = chosen.iter().filter_map(known).collect();
-        let unknown: Vec<(u32, ObjectId)> = chosen
-            .iter()
-            .filter(|one| known(one).is_none())
-            .copied()
-            .collect();
-        let heads: Vec<ObjectId> = unknown.iter().map(|one| one.1).collect();
-        let names = self.structure_names(&heads)?;
+        let mut keyed: Vec<Keyed> = Vec::new();
+        let mut others: Vec<(u32, ObjectId)> = Vec::new();
+        for (number, head) in self.growing_kind()? {
+            let identity = known.of(self.state(), head).or_else(|| wrapped(number));
+            match identity {
+                Some(identity) => keyed.push(Keyed {
+                    number,
+                    key: format!("{IDENTITY}{identity}"),
+                    identity: Some(identity),
+                }),
+                None => others.push((number, head)),
+            }
+        }
         let held = self.held(&keyed)?;
-        keyed.extend(unknown.iter().map(|one| one.0).zip(names));
-        let inventory = self.inventory_by(keyed.into_iter())?;
-        Ok(inventory.with_holders(held.into_iter()))
+        keyed.extend(self.keyed_by_path(&others)?);
+        let inventory = self.inventory_of(keyed)?;
+        Ok(inventory.with_identities(newest(&known), held.into_iter()))
+    }
+
+    /// The same by owner path alone, to compare with a state that has no identities.
+    pub fn inventory_by_path(&self) -> Result<Inventory, Error> {
+        self.inventory_of(self.keyed_by_path(&self.growing_kind()?)?)
+    }
+
+    fn keyed_by_path(&self, structures: &[(u32, ObjectId)]) -> Result<Vec<Keyed>, Error> {
+        let heads: Vec<ObjectId> = structures.iter().map(|one| one.1).collect();
+        let names = self.structure_names(&heads)?.into_iter();
+        let keyed = structures.iter().zip(names).map(|(one, key)| Keyed {
+            number: one.0,
+            key,
+            identity: None,
+        });
+        Ok(keyed.collect())
+    }
+
+    fn inventory_of(&self, keyed: Vec<Keyed>) -> Result<Inventory, Error> {
+        let analysis = self.analysis()?;
+        let structures = self.structures()?;
+        let observed = keyed.into_iter().map(|keyed| {
+            let one = &structures.instances[keyed.number as usize];
+            let observed = Observed {
+                number: keyed.number,
+                identity: keyed.identity,
+                elements: one.elements,
+                retained: analysis.dominators.retained(one.head),
+                bytes: one.bytes,
+            };
+            (keyed.key, observed)
+        });
+        Ok(Inventory::new(analysis.total().retained, observed))
     }
 
     /// How the largest of structures are held, by key.
-    fn held(&self, keyed: &[(u32, String)]) -> Result<Vec<(String, String)>, Error> {
+    fn held(&self, keyed: &[Keyed]) -> Result<Vec<(String, Holder)>, Error> {
         let dominators = &self.analysis()?.dominators;
-        let heads = keyed.iter().map(|(number, key)| (self.head(*number), key));
-        let heads = heads.map(|(head, key)| Ok((head?, key)));
+        let heads = keyed
+            .iter()
+            .map(|one| Ok((self.head(one.number)?, &one.key)));
         let mut largest: Vec<(ObjectId, &String)> = heads.collect::<Result<_, Error>>()?;
         largest.sort_by_key(|&(head, _)| (Reverse(dominators.retained(head)), head));
         largest.truncate(MOST_HELD);
         let heads: Vec<ObjectId> = largest.iter().map(|one| one.0).collect();
-        let names = self.structure_names(&heads)?;
+        let paths = self.structure_names(&heads)?.into_iter();
+        let holders = paths.map(|path| Holder {
+            is_one_place: is_one_place(&path),
+            path,
+        });
         let keys = largest.into_iter().map(|one| one.1.clone());
-        let held = keys.zip(names).filter(|(_, name)| is_one_place(name));
-        Ok(held.collect())
+        Ok(keys.zip(holders).collect())
     }
 
     /// What structures have, by how they are held: their elements as objects, heads and internals as shallow.
     /// Those that cannot be told apart are left out.
     pub fn structures_by_name(&self) -> Result<BTreeMap<String, Figures>, Error> {
-        let chosen = self.growing_kind()?;
-        let heads: Vec<ObjectId> = chosen.iter().map(|one| one.1).collect();
-        let names = self.structure_names(&heads)?;
-        let keyed = chosen.iter().map(|one| one.0).zip(names);
         let figures = |one: Observed| Figures {
             objects: one.elements.unwrap_or(0),
             shallow: one.bytes,
             retained: one.retained,
         };
-        let structures = self.inventory_by(keyed)?.structures.into_iter();
+        let structures = self.inventory_by_path()?.structures.into_iter();
         Ok(structures.map(|(name, one)| (name, figures(one))).collect())
     }
 
@@ -129,26 +171,6 @@ impl Session {
             format!("{path} ({class})")
         });
         Ok(named.collect())
-    }
-
-    /// The same by any key, such as an identity that is followed through a recording.
-    pub fn inventory_by(
-        &self,
-        keyed: impl Iterator<Item = (u32, String)>,
-    ) -> Result<Inventory, Error> {
-        let analysis = self.analysis()?;
-        let structures = self.structures()?;
-        let observed = keyed.map(|(number, key)| {
-            let one = &structures.instances[number as usize];
-            let observed = Observed {
-                number,
-                elements: one.elements,
-                retained: analysis.dominators.retained(one.head),
-                bytes: one.bytes,
-            };
-            (key, observed)
-        });
-        Ok(Inventory::new(analysis.total().retained, observed))
     }
 
     /// The structures that are compared: number and head.
@@ -183,9 +205,8 @@ impl Session {
             .structures
             .iter()
             .filter_map(|(key, last)| {
-                let earlier = before.earlier(key, after);
-                let earlier = earlier.map_or(Some(0), |(one, _)| one.elements);
-                let more = last.elements? as i64 - earlier? as i64;
+                let earlier = before.earlier(key, after).figures()?.elements?;
+                let more = last.elements? as i64 - earlier as i64;
                 (more > 0).then_some((key, more))
             })
             .collect();
@@ -212,23 +233,23 @@ impl Session {
         Ok(found)
     }
 
-    /// What structures grew by together, unless what each retains alone says it all.
+    /// What structures grew by together, unless what each retains alone says it all, or of one of them the
+    /// beginning is not known.
     fn grown_together(
         &self,
         owners: Vec<String>,
         (before, after): (&Inventory, &Inventory),
         first: &Session,
     ) -> Result<Option<JointGrowth>, Error> {
+        let alone = owners.iter().map(|key| {
+            let earlier = before.earlier(key, after).figures()?.retained;
+            Some(after.structures[key].retained.saturating_sub(earlier))
+        });
+        let Some(alone) = alone.sum::<Option<u64>>() else {
+            return Ok(None);
+        };
         let retained = self.retained_together(&owners, (before, after), first)?;
         let change = retained.1.saturating_sub(retained.0);
-        let alone: u64 = owners
-            .iter()
-            .map(|key| {
-                let earlier = before.earlier(key, after);
-                let earlier = earlier.map_or(0, |(one, _)| one.retained);
-                after.structures[key].retained.saturating_sub(earlier)
-            })
-            .sum();
         let shared = change.saturating_sub(alone);
         let portion = |bytes| growth_portion(bytes, before.heap, after.heap);
         let is_enough = portion(shared).is_some_and(|portion| portion >= LEAST_PORTION)
@@ -351,8 +372,9 @@ impl Session {
         (before, after): (&Inventory, &Inventory),
         first: &Session,
     ) -> Result<(u64, u64), Error> {
-        let earlier = keys.iter().filter_map(|key| before.earlier(key, after));
-        let earlier: Vec<u32> = earlier.map(|(one, _)| one.number).collect();
+        let earlier = keys.iter().map(|key| before.earlier(key, after));
+        let earlier = earlier.filter_map(|one| one.observed());
+        let earlier: Vec<u32> = earlier.map(|one| one.number).collect();
         let now = keys.iter().filter_map(|key| after.structures.get(key));
         let now: Vec<u32> = now.map(|one| one.number).collect();
         Ok((first.closure_bytes(&earlier)?, self.closure_bytes(&now)?))

@@ -4,14 +4,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anthill_trace::{Gc, StateHeader, Timeline, Totals, Trace};
+use anthill_trace::{Gc, IdentityKind, StateHeader, Timeline, Totals, Trace};
 use serde::Serialize;
 
+use crate::identities::identities_missing;
 use crate::{Error, Grouping, Recording, Session, stable_name};
 
 const SECOND: u64 = 1_000_000_000;
 /// Stretches of time that allocation is told in.
 const STRETCHES: u64 = 60;
+/// Of so many structures of a state a trace tells at most, the largest (docs/trace-format.md).
+const MOST_STRUCTURES: usize = 10_000;
 
 /// All that is to be told of how a heap changed.
 pub struct History {
@@ -67,17 +70,29 @@ pub struct TypeHistory {
 pub struct StructureHistory {
     pub identity: u64,
     pub class: String,
-    /// By moment; null where it is not there, or not among the largest.
+    /// By moment; null where it is not there, or not known: not among the largest, or without an identity.
     pub elements: Vec<Option<u64>>,
     /// Of head and inner parts.
     pub bytes: Vec<Option<u64>>,
+    #[serde(skip)]
+    change: i64,
 }
 
 impl StructureHistory {
+    /// Bytes more, or less, at the last moment that tells about it than at the first.
     pub fn change(&self) -> i64 {
-        let of = |bytes: Option<&Option<u64>>| bytes.copied().flatten().unwrap_or(0) as i64;
-        of(self.bytes.last()) - of(self.bytes.first())
+        self.change
     }
+}
+
+/// How bytes changed from the first to the last moment that tells. Where all structures are known, one that is
+/// not there has none; elsewhere that says nothing.
+fn change(bytes: &[Option<u64>], all_known: &[bool]) -> i64 {
+    let told = bytes.iter().zip(all_known);
+    let mut told = told.filter_map(|(bytes, all_known)| bytes.or(all_known.then_some(0)));
+    let first = told.next().unwrap_or(0);
+    let last = told.next_back().unwrap_or(first);
+    last as i64 - first as i64
 }
 
 /// Where the heap only grows, to the end of the recording.
@@ -166,16 +181,23 @@ impl History {
         history.collect()
     }
 
-    /// The data structures that differ most between the first moment and the last.
+    /// The data structures that differ most between the first moment and the last that tell about them.
     pub fn structures(&self, most: usize) -> Vec<StructureHistory> {
         let Some(trace) = &self.trace else {
             return Vec::new();
         };
         let moments = trace.states().len();
         let mut found: BTreeMap<(u64, u32), StructureHistory> = BTreeMap::new();
+        let mut all_known = vec![false; moments];
         for (moment, state) in trace.states().iter().enumerate() {
             // Where they cannot be read, the rest of the history is told all the same.
-            for one in trace.structures(state.number).unwrap_or_default() {
+            let Ok(structures) = trace.structures(state.number) else {
+                continue;
+            };
+            all_known[moment] = state.identity != IdentityKind::None
+                && structures.len() < MOST_STRUCTURES
+                && identities_missing(trace, state).is_none();
+            for one in structures {
                 let name = || trace.symbols().class(one.class).unwrap_or("(name lost)");
                 let history =
                     found
@@ -185,14 +207,18 @@ impl History {
                             class: stable_name(name()),
                             elements: vec![None; moments],
                             bytes: vec![None; moments],
+                            change: 0,
                         });
                 history.elements[moment] = one.elements;
                 history.bytes[moment] = Some(one.bytes);
             }
         }
         let mut changed: Vec<StructureHistory> = found.into_values().collect();
-        changed.retain(|one| one.change() != 0);
-        changed.sort_by_key(|one| std::cmp::Reverse(one.change().unsigned_abs()));
+        for one in &mut changed {
+            one.change = change(&one.bytes, &all_known);
+        }
+        changed.retain(|one| one.change != 0);
+        changed.sort_by_key(|one| std::cmp::Reverse(one.change.unsigned_abs()));
         changed.truncate(most);
         changed
     }
@@ -379,6 +405,34 @@ mod tests {
         let window = leak_window(&timed)?;
         assert_eq!(window.to, sizes.len() - 1);
         Some((window.from, window.growth))
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_structure_is_no_change() {
+        let always = [true; 4];
+        let bytes = [Some(100), Some(120), Some(150), Some(180)];
+        assert_eq!(change(&bytes, &always), 80);
+        // Born, and died.
+        assert_eq!(
+            change(&[None, Some(120), Some(150), Some(180)], &always),
+            180
+        );
+        assert_eq!(change(&[Some(100), Some(120), None, None], &always), -100);
+        let first_lost = [false, true, true, true];
+        assert_eq!(
+            change(&[None, Some(120), Some(150), Some(180)], &first_lost),
+            60
+        );
+        assert_eq!(
+            change(&[None, None, Some(150), Some(180)], &first_lost),
+            180
+        );
+        let last_lost = [true, true, true, false];
+        assert_eq!(
+            change(&[Some(100), Some(120), Some(150), None], &last_lost),
+            50
+        );
+        assert_eq!(change(&[None; 4], &[false; 4]), 0);
     }
 
     #[test]

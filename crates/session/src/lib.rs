@@ -15,6 +15,7 @@ mod fingerprint;
 mod groups;
 mod growth;
 mod history;
+mod identities;
 mod labels;
 mod layers;
 mod merged_paths;

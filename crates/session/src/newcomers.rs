@@ -11,6 +11,7 @@ use anthill_trace::Identities;
 use rustc_hash::FxHashMap;
 
 use crate::diff::stable_name;
+use crate::identities::newest;
 use crate::{Error, Session};
 
 /// Objects of one class that a structure retains and did not retain before.
@@ -49,7 +50,11 @@ pub struct Window<'a> {
 /// Which objects of the first state can be found by their identities.
 enum Before {
     None,
-    Tracked(FxHashMap<u64, ObjectId>),
+    Tracked {
+        objects: FxHashMap<u64, ObjectId>,
+        /// Objects up to this identity were there, even if they are not among these.
+        newest: Option<u64>,
+    },
     /// Identities are addresses.
     All,
 }
@@ -89,10 +94,13 @@ impl<'a> Window<'a> {
     pub fn new(first: &'a Session, last: &'a Session) -> Result<Self, Error> {
         let known = [first.known()?, last.known()?];
         let before = match &known {
+            // Each recording has identities of its own.
+            _ if first.path() != last.path() => Before::None,
             [Identities::All, Identities::All] => Before::All,
-            [Identities::Tracked(pairs), Identities::Tracked(_)] => {
-                Before::Tracked(pairs.iter().map(|&(object, id)| (id, object)).collect())
-            }
+            [Identities::Tracked(pairs), Identities::Tracked(_)] => Before::Tracked {
+                objects: pairs.iter().map(|&(object, id)| (id, object)).collect(),
+                newest: newest(&known[0]),
+            },
             // What only one of the states can tell is no comparison.
             _ => Before::None,
         };
@@ -115,7 +123,10 @@ impl<'a> Window<'a> {
         };
         let was = match &self.before {
             Before::None => return Past::Unknown,
-            Before::Tracked(objects) => objects.get(&id).copied(),
+            Before::Tracked { objects, newest } => match objects.get(&id) {
+                None if Some(id) <= *newest => return Past::Unknown,
+                was => was.copied(),
+            },
             Before::All => self.first.state().addresses.find(id),
         };
         was.map_or(Past::Born, Past::Was)

@@ -21,7 +21,7 @@ mod warnings;
 
 pub use definitions::{Definitions, Origin, Placed};
 pub use detect::{Inside, Instance, Structures};
-pub use growth::{Grown, Inventory, Observed, grown, growth_portion};
+pub use growth::{Earlier, Grown, Holder, Inventory, Observed, grown, growth_portion};
 pub use language::{
     Capacity, Definition, FieldName, Item, Kind, Measure, Role, SizeField, Target, parse,
 };

@@ -41,7 +41,10 @@ pub fn show(arguments: &Arguments) -> Result<(), Failure> {
     }
     let for_program = arguments.source.json || arguments.csv;
     let view = View {
-        states: [State::new(&before), State::new(&after)],
+        states: [
+            State::new(&before, &evolution.missing[0]),
+            State::new(&after, &evolution.missing[1]),
+        ],
         by: arguments.by.as_deref().unwrap_or(BY),
         evolution: &evolution,
         limit: super::or_all(
@@ -97,10 +100,12 @@ struct State {
     time_ns: u64,
     gc: Option<u64>,
     mark: Option<String>,
+    /// Why some or all objects have no identity that should have one; null if there are none.
+    identities_missing: Option<String>,
 }
 
 impl State {
-    fn new(source: &Source) -> Self {
+    fn new(source: &Source, identities_missing: &Option<String>) -> Self {
         let recording = source.session.recording();
         let state = recording.map(|recording| recording.state());
         State {
@@ -108,6 +113,7 @@ impl State {
             time_ns: state.map_or(0, |state| state.time),
             gc: state.and_then(|state| state.gc),
             mark: state.and_then(|state| state.mark.clone()),
+            identities_missing: identities_missing.clone(),
         }
     }
 
@@ -229,25 +235,49 @@ impl View<'_> {
             told_apart,
             ..
         } = self.evolution;
+        let missing = self.missing();
         match self.evolution.identity {
             IdentityKind::All => {
                 "Every object was told apart: born, died and survived are exact.".to_owned()
             }
-            IdentityKind::Tracked => format!(
-                "Born, died and survived are exact for the objects that were tracked, {} of {} before and {} of {} \
-                 after ({}); of the others only their numbers are known. `anthill record --identity all` tracks all.",
-                count(told_apart[0]),
-                count(objects[0]),
-                count(told_apart[1]),
-                count(objects[1]),
-                share(told_apart[1], objects[1])
-            ),
+            IdentityKind::Tracked => {
+                let tracked = format!(
+                    "the objects that were tracked, {} of {} before and {} of {} after ({}); of the others only their \
+                     numbers are known. `anthill record --identity all` tracks all.",
+                    count(told_apart[0]),
+                    count(objects[0]),
+                    count(told_apart[1]),
+                    count(objects[1]),
+                    share(told_apart[1], objects[1])
+                );
+                match missing.as_str() {
+                    "" => format!("Born, died and survived are exact for {tracked}"),
+                    why => format!(
+                        "Born, died and survived are not exact: {why}. At least so many survived; some that count as \
+                         born or died may have been there at both times. Told apart were {tracked}"
+                    ),
+                }
+            }
             IdentityKind::None => {
-                "Objects were not told apart, so only their numbers are compared. `anthill record --identity all` \
-                 tells what was born, died and survived."
-                    .to_owned()
+                let why = match missing.as_str() {
+                    "" => String::new(),
+                    why => format!(" ({why})"),
+                };
+                format!(
+                    "Objects were not told apart{why}, so only their numbers are compared. \
+                     `anthill record --identity all` tells what was born, died and survived."
+                )
             }
         }
+    }
+
+    /// Why identities are missing, and in which state; an empty text if none are.
+    fn missing(&self) -> String {
+        let missing = self.states.iter().filter_map(|state| {
+            let reason = state.identities_missing.as_ref()?;
+            Some(format!("in #{}, {reason}", state.state))
+        });
+        missing.collect::<Vec<_>>().join("; ")
     }
 
     fn fates_table(&self) -> Table<7> {

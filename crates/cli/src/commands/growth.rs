@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anthill_classify::Step;
-use anthill_session::{Error, Window, is_identity, spread};
-use anthill_structures::{Grown, Inventory, grown, growth_portion};
+use anthill_session::{Error, Session, Window, is_identity, spread};
+use anthill_structures::{Earlier, Grown, Inventory, grown, growth_portion};
 use anthill_trace::{Point, Trace, is_trace};
 use clap::Args;
 use serde::Serialize;
@@ -142,6 +142,8 @@ struct States {
     last: Source,
     names: Vec<String>,
     inventories: Vec<Inventory>,
+    /// By state: why some or all identities are missing.
+    missing: Vec<Option<String>>,
     /// Those of a recording that were not looked into.
     skipped: usize,
 }
@@ -181,13 +183,25 @@ impl States {
         };
         let open = |place: &Place| source.open_at(place.0, place.1.clone());
         let first = open(begin)?;
-        let mut inventories = vec![first.session.inventory()?];
-        source.look_at_each("following structures", between, |_, session| {
-            inventories.push(session.inventory()?);
+        // Only states of one recording are named by points.
+        let by_identity = end
+            .1
+            .as_ref()
+            .is_some_and(|at| first.session.shares_identities(at));
+        let mut inventories = Vec::new();
+        let mut missing = Vec::new();
+        let mut look = |session: &Session| -> Result<(), Failure> {
+            inventories.push(match by_identity {
+                true => session.inventory()?,
+                false => session.inventory_by_path()?,
+            });
+            missing.push(session.identities_missing());
             Ok(())
-        })?;
+        };
+        look(&first.session)?;
+        source.look_at_each("following structures", between, |_, session| look(session))?;
         let last = open(end)?;
-        inventories.push(last.session.inventory()?);
+        look(&last.session)?;
         let name = |(file, point): &Place| match point {
             Some(point) => point.to_string(),
             None => file.display().to_string(),
@@ -197,6 +211,7 @@ impl States {
             last,
             names: places.iter().map(name).collect(),
             inventories,
+            missing,
             skipped: all - places.len(),
         })
     }
@@ -237,7 +252,7 @@ struct Growth {
     least: f64,
     /// Whether some of those shown were recognised only by how they are held.
     approximate: bool,
-    /// Structures of the last state that could not be told apart.
+    /// Structures of the last state that could not be told apart, or of which the beginning is not known.
     unclear: u64,
     joint: Vec<Joint>,
     structures: Vec<Structure>,
@@ -252,6 +267,8 @@ struct Growth {
 struct State {
     name: String,
     reachable: u64,
+    /// Why some or all objects have no identity that should have one; null if there are none.
+    identities_missing: Option<String>,
 }
 
 impl Growth {
@@ -292,6 +309,10 @@ impl Growth {
         let names = names_of(&mut found.iter().map(|one| &one.grown))?;
         let mut outer_names = names_of(&mut found.iter().filter_map(|one| one.inside_of.as_ref()))?;
         let window = Window::new(first, last)?;
+        let is_sure = |key: &String| {
+            let earlier = before.earlier(key, after);
+            is_identity(key) && matches!(earlier, Earlier::Same(_) | Earlier::Absent)
+        };
         let with_deep = found.len() <= MOST_DEEP;
         let structures = found.iter().zip(names).map(|(found, name)| {
             let one = &found.grown;
@@ -299,9 +320,9 @@ impl Growth {
             let sites = window.allocation_sites(one)?.into_iter();
             Ok(Structure {
                 name,
-                approximate: !is_identity(&one.key) || one.replaces,
+                approximate: !is_sure(&one.key),
                 born: one.is_born(),
-                replaces: one.replaces && is_identity(&one.key),
+                replaces: one.replaces,
                 inside_of: found.inside_of.as_ref().map(|outer| Outer {
                     name: outer_names.next().unwrap_or_default(),
                     growth: outer.change(),
@@ -330,7 +351,7 @@ impl Growth {
         });
         let structures: Vec<Structure> = structures.collect::<Result<_, Failure>>()?;
         let mut owners = joint.iter().flat_map(|joint| &joint.owners);
-        let approximate = owners.any(|key| !is_identity(key))
+        let approximate = owners.any(|key| !is_sure(key))
             || structures.iter().any(|structure| structure.approximate);
         let joint = joint
             .into_iter()
@@ -340,16 +361,18 @@ impl Growth {
                 .names
                 .iter()
                 .zip(inventories)
-                .map(|(name, inventory)| State {
+                .zip(&states.missing)
+                .map(|((name, inventory), missing)| State {
                     name: name.clone(),
                     reachable: inventory.heap,
+                    identities_missing: missing.clone(),
                 })
                 .collect(),
             skipped: states.skipped,
             heap_growth,
             least: arguments.least,
             approximate,
-            unclear: after.unclear,
+            unclear: before.not_comparable(after),
             joint: joint.collect::<Result<_, Failure>>()?,
             structures,
             within,
@@ -378,6 +401,7 @@ impl Growth {
                 "{between} between were not looked into; --states 0 takes all"
             ))?;
         }
+        self.missing_identities(out)?;
         if self.approximate {
             out.remark(
                 "Structures are recognised by how they are held: approximate where that changes.",
@@ -416,9 +440,20 @@ impl Growth {
         }
         Ok(out.omitted(self.omitted)?)
     }
-}
 
-impl Growth {
+    /// What is missing at both ends, which everything is compared with.
+    fn missing_identities(&self, out: &mut Out) -> Result<(), Failure> {
+        for state in self.states.first().into_iter().chain(self.states.last()) {
+            if let Some(reason) = &state.identities_missing {
+                out.remark(&format!(
+                    "Identities are missing in {}: {reason}.",
+                    state.name
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
     fn csv(&self, out: &mut Out) -> Result<(), Failure> {
         csv::line(out, &COLUMNS)?;
         for joint in &self.joint {
@@ -452,7 +487,7 @@ impl Found {
 }
 
 /// Of structures inside of each other the innermost that makes up most of the outermost one's growth.
-fn telling(session: &anthill_session::Session, found: Vec<Grown>) -> Result<Vec<Found>, Failure> {
+fn telling(session: &Session, found: Vec<Grown>) -> Result<Vec<Found>, Failure> {
     let dominators = &session.analysis()?.dominators;
     let heads = found.iter().map(|one| session.head(one.last().number));
     let heads: Vec<u32> = heads.collect::<Result<_, _>>()?;

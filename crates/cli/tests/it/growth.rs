@@ -2,13 +2,16 @@
 
 use std::io::Write;
 use std::ops::Range;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::OnceLock;
 
 use anthill_heap::{HeapBuilder, HeapState};
 use anthill_hprof::RecordedValues;
 use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
-use anthill_trace::{Facts, Identities, Moment, StateKind, StateToWrite, TraceWriter};
+use anthill_trace::{
+    Dropped, Event, Facts, Identities, Moment, StateKind, StateToWrite, Trace, TraceWriter,
+};
 use serde_json::Value;
 
 use crate::program::{self, command, json, print, run};
@@ -240,24 +243,46 @@ fn add_list(heap: &mut HeapBuilder, name: &str, elements: u32) {
 
 /// A recording of states, a second apart.
 pub fn trace_of(name: &str, states: impl IntoIterator<Item = (HeapState, Identities)>) -> String {
+    trace_with_loss(name, states, &[])
+}
+
+/// The same, with what the recorder says about identities that it lost in some of the states, by number.
+fn trace_with_loss(
+    name: &str,
+    states: impl IntoIterator<Item = (HeapState, Identities)>,
+    lost: &[(u64, &str)],
+) -> String {
     let path = program::scratch(name);
     let mut writer = TraceWriter::create(&path, &Facts::default()).unwrap();
-    for ((state, identities), time) in states.into_iter().zip(1..) {
-        let moment = Moment {
-            gc: Some(time),
-            time: time * 1_000_000_000,
-            timestamp: 1_700_000_000_000,
-            kind: StateKind::Dump,
-            mark: None,
-            pause: 0,
-            source_bytes: None,
-        };
-        let mut state = StateToWrite::from_state(&state, moment, RecordedValues::default());
+    for ((state, identities), number) in states.into_iter().zip(1..) {
+        let mut state = StateToWrite::from_state(&state, at(number), RecordedValues::default());
         state.identities = identities;
         writer.state(&state).unwrap();
     }
+    for &(number, reason) in lost {
+        let dropped = Dropped {
+            time: number * 1_000_000_000 + 1000,
+            what: "identities".to_owned(),
+            amount: 1,
+            reason: reason.to_owned(),
+        };
+        writer.add(Event::Dropped(dropped)).unwrap();
+    }
     writer.finish().unwrap();
     path.to_str().unwrap().to_owned()
+}
+
+/// So many seconds after the start.
+fn at(seconds: u64) -> Moment {
+    Moment {
+        gc: Some(seconds),
+        time: seconds * 1_000_000_000,
+        timestamp: 1_700_000_000_000,
+        kind: StateKind::Dump,
+        mark: None,
+        pause: 0,
+        source_bytes: None,
+    }
 }
 
 #[test]
@@ -330,6 +355,141 @@ fn a_list_that_took_the_place_of_another_grows_by_the_difference() {
     assert_eq!(list["growth"], 20 * (100 + 4));
     let same = json(&["growth", &path, "--no-index", "--to", "#2"]);
     assert!(names(&same).is_empty(), "{same:#}");
+}
+
+/// A state with lists, each with its holder, its identity if that is known, and its number of elements.
+fn state_with_lists(lists: &[(&str, Option<u64>, u32)]) -> (HeapState, Identities) {
+    let mut heap = HeapBuilder::new();
+    for &(holder, _, elements) in lists {
+        let list = format!("{holder}.list");
+        heap.object(holder, &format!("shop.{holder}"), 16);
+        heap.object(&list, "java.util.ArrayList", 24);
+        heap.array(&format!("{holder}[]"), "java.lang.Object[]", elements);
+        heap.edges(&format!("{holder} -> {list}, {list} -> {holder}[]"));
+        for element in 0..elements {
+            let order = format!("{holder}.{element}");
+            heap.object(&order, "shop.Order", 100);
+            heap.edges(&format!("{holder}[] -> {order}"));
+        }
+        heap.root(holder);
+    }
+    let state = heap.build();
+    let known = lists.iter().filter_map(|&(holder, identity, _)| {
+        let list = heap.id(&format!("{holder}.list"));
+        Some((identity?, state.addresses.address(list)))
+    });
+    let identities = match lists.iter().any(|list| list.1.is_some()) {
+        true => Identities::tracked(&state, known),
+        false => Identities::None,
+    };
+    (state, identities)
+}
+
+/// Elements of the lists that grew, with whether each is new and whether it was recognised by how it is held.
+fn lists(growth: &Value) -> Vec<(Value, bool, bool)> {
+    let structures = growth["structures"].as_array().unwrap().iter();
+    let lists = structures.map(|one| {
+        let flag = |name: &str| one[name].as_bool().unwrap();
+        (one["elements"].clone(), flag("born"), flag("approximate"))
+    });
+    lists.collect()
+}
+
+#[test]
+fn a_state_without_identities_is_compared_by_how_structures_are_held() {
+    let known =
+        |more: u32| state_with_lists(&[("Stable", Some(1), 300), ("Growing", Some(2), more)]);
+    let unknown = |more: u32| state_with_lists(&[("Stable", None, 300), ("Growing", None, more)]);
+    let reason = "2 objects moved or died between the dump and the reading of their addresses";
+    for (name, states, lost) in [
+        ("first", [unknown(10), known(20)], 1),
+        ("last", [known(10), unknown(20)], 2),
+    ] {
+        let name = format!("growth-no-identities-{name}.trace");
+        let path = trace_with_loss(&name, states, &[(lost, reason)]);
+        let growth = json(&["growth", &path, "--no-index"]);
+        let growing = (serde_json::json!([10, 20]), false, true);
+        assert_eq!(lists(&growth), [growing], "{growth:#}");
+        // Ten orders of 100 bytes and ten slots of 4 are all that the heap grew by.
+        assert_eq!(growth["structures"][0]["growth"], 10 * (100 + 4));
+        assert_eq!(growth["structures"][0]["hgp"], 100.0);
+        let missing = |state: usize| growth["states"][state]["identities_missing"].as_str();
+        assert_eq!(missing(lost as usize - 1), Some(reason));
+        assert_eq!(missing(2 - lost as usize), None);
+        let text = print(&["growth", &path, "--no-index"]);
+        let said = format!("Identities are missing in state:{lost}: {reason}.");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.contains(&said) && text.contains("approximate"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_state_between_without_identities_does_not_make_the_ends_approximate() {
+    let states = [
+        state_with_lists(&[("Left", Some(1), 10)]),
+        state_with_lists(&[("Left", None, 20)]),
+        state_with_lists(&[("Right", None, 30)]),
+        state_with_lists(&[("Left", Some(1), 60)]),
+    ];
+    let path = trace_of("growth-no-identities-between.trace", states);
+    let growth = json(&["growth", &path, "--no-index"]);
+    // In the third it is held elsewhere, as far as one can tell.
+    let list = (serde_json::json!([10, 20, null, 60]), false, false);
+    assert_eq!(lists(&growth), [list], "{growth:#}");
+    assert_eq!(growth["structures"][0]["never_shrinks"], true);
+}
+
+#[test]
+fn a_structure_that_moved_during_the_first_dump_is_not_new() {
+    let first = state_with_lists(&[
+        ("Left", None, 100),
+        ("Right", None, 200),
+        ("Other", Some(9), 1),
+    ]);
+    let last = state_with_lists(&[
+        ("Left", Some(3), 110),
+        ("Elsewhere", Some(4), 200),
+        ("Other", Some(9), 1),
+        ("New", Some(12), 30),
+    ]);
+    let path = trace_with_loss("growth-moved-heads.trace", [first, last], &[(1, "2 moved")]);
+    let growth = json(&["growth", &path, "--no-index"]);
+    // The fourth was there before the ninth was, but cannot be found: nothing is said about it.
+    let expected = [
+        (serde_json::json!([null, 30]), true, false),
+        (serde_json::json!([100, 110]), false, true),
+    ];
+    assert_eq!(lists(&growth), expected, "{growth:#}");
+    assert_eq!(growth["unclear"], 1);
+    let diff = json(&[
+        "diff",
+        &path,
+        "--no-index",
+        "--class",
+        "java.util.ArrayList",
+    ]);
+    assert_eq!(diff["states"][0]["identities_missing"], "2 moved");
+    let fates = ["born", "died", "survived"].map(|fate| &diff["tree"][fate]["objects"]);
+    assert_eq!(fates, [1, 0, 3], "{diff:#}");
+    let text = print(&["diff", &path, "--no-index"]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "survived are not exact: in #1, 2 moved. At least so many survived;";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn two_recordings_are_compared_by_how_structures_are_held() {
+    // Each recording counts its identities from 1.
+    let first = state_with_lists(&[("Left", Some(1), 10), ("Right", Some(2), 200)]);
+    let second = state_with_lists(&[("Right", Some(1), 200), ("Left", Some(2), 15)]);
+    let first = trace_of("growth-recording-1.trace", [first]);
+    let second = trace_of("growth-recording-2.trace", [second]);
+    let growth = json(&["growth", &first, &second, "--no-index"]);
+    let left = (serde_json::json!([10, 15]), false, true);
+    assert_eq!(lists(&growth), [left], "{growth:#}");
 }
 
 #[test]
@@ -608,6 +768,35 @@ fn in_a_recorded_program_the_leak_comes_first_with_its_part_of_the_growth() {
     assert_eq!(most["class"], "java.util.HashMap", "{most:#}");
     assert_eq!(most["elements"], serde_json::json!(in_leak));
     assert!(print(&["timeline", &trace]).contains("java.util.HashMap #"));
+    // Without identities at the end it is still the one, by the same part of the growth.
+    let lost = without_last_identities(Path::new(&trace));
+    let approximately = json(&["growth", &lost, "--no-index"]);
+    assert_eq!(names(&approximately), [LEAK], "{approximately:#}");
+    let same = &approximately["structures"][0];
+    assert_eq!(same["elements"], leak["elements"]);
+    assert_eq!(same["hgp"], leak["hgp"]);
+    assert_eq!(
+        (&same["approximate"], &same["born"]),
+        (&true.into(), &false.into())
+    );
+}
+
+/// The states of a recording, the last one without identities.
+fn without_last_identities(path: &Path) -> String {
+    let trace = Trace::open(path).unwrap();
+    let copy = path.with_extension("lost.trace");
+    let mut writer = TraceWriter::create(&copy, &Facts::default()).unwrap();
+    let numbers = trace.states().iter().map(|state| state.number);
+    for number in numbers {
+        let recorded = trace.load(number).unwrap();
+        let mut state = StateToWrite::from_dump(&recorded.dump, at(number.into()), false);
+        if number < trace.states().len() as u32 {
+            state.identities = recorded.identities;
+        }
+        writer.state(&state).unwrap();
+    }
+    writer.finish().unwrap();
+    copy.to_str().unwrap().to_owned()
 }
 
 #[test]

@@ -8,12 +8,15 @@ use anthill_heap::{AddressMap, HeapBuilder, HeapState, Quiet};
 use anthill_hprof::RecordedValues;
 use anthill_session::{EvolvedNode, IndexFolder, Options, Session, evolution};
 use anthill_trace::{
-    Facts, Identities, IdentityKind, Moment, Point, StateKind, StateToWrite, TraceWriter,
+    Dropped, Event, Facts, Identities, IdentityKind, Moment, Point, StateKind, StateToWrite,
+    TraceWriter,
 };
 use fastrand::Rng;
 
 /// Objects by identity: their classes, and whether something keeps them alive.
 type Heap = BTreeMap<u64, (&'static str, bool)>;
+
+const SECOND: u64 = 1_000_000_000;
 
 const CLASSES: [(&str, u32); 3] = [("shop.Order", 24), ("shop.Customer", 16), ("shop.Item", 40)];
 
@@ -39,12 +42,33 @@ fn state(heap: &Heap) -> HeapState {
 }
 
 fn record(path: &Path, heaps: [&Heap; 2], identities: impl Fn(&Heap, &HeapState) -> Identities) {
+    record_with_loss(path, heaps, identities, [None; 2]);
+}
+
+/// States of second 1 and 2; what the recorder says about identities it has lost in each.
+fn record_with_loss(
+    path: &Path,
+    heaps: [&Heap; 2],
+    mut identities: impl FnMut(&Heap, &HeapState) -> Identities,
+    lost: [Option<&str>; 2],
+) {
     let mut writer = TraceWriter::create(path, &Facts::default()).unwrap();
+    for (number, reason) in (1..).zip(lost) {
+        if let Some(reason) = reason {
+            let dropped = Dropped {
+                time: number * SECOND + 1000,
+                what: "identities".to_owned(),
+                amount: 1,
+                reason: reason.to_owned(),
+            };
+            writer.add(Event::Dropped(dropped)).unwrap();
+        }
+    }
     for (number, heap) in (1..).zip(heaps) {
         let state = state(heap);
         let moment = Moment {
             gc: Some(number),
-            time: number * 1_000_000_000,
+            time: number * SECOND,
             timestamp: number,
             kind: StateKind::Walk,
             mark: None,
@@ -122,20 +146,27 @@ fn with_tracked_objects_only_those_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.trace");
     let heaps = random_heaps(77);
-    // The orders are heads; their identities are other than their addresses.
+    // The orders are heads; their identities are other than their addresses, and those that came later have later ones.
+    let identity = |id: u64| match heaps[0].contains_key(&id) {
+        true => id + 5000,
+        false => id + 6000,
+    };
     let heads = |heap: &Heap, state: &HeapState| {
         let orders = heap.iter().filter(|(_, object)| object.0 == "shop.Order");
-        Identities::tracked(state, orders.map(|(&id, _)| (id + 5000, id)))
+        Identities::tracked(state, orders.map(|(&id, _)| (identity(id), id)))
     };
     record(&path, heaps.each_ref(), heads);
     let (before, after) = (open(&path, "#1"), open(&path, "#2"));
     let steps = Step::parse_list("type").unwrap();
     let found = evolution([&before, &after], &steps, |name| name != "Main", false).unwrap();
     assert_eq!(found.identity, IdentityKind::Tracked);
+    assert_eq!(found.missing, [None, None]);
     let [a, b] = heaps.each_ref().map(|heap| alive(heap, "shop.Order"));
     assert_eq!(found.told_apart, [a.len() as u64, b.len() as u64]);
     let orders = child(&found.root, "shop.Order");
-    assert_eq!(orders.survived.objects, a.intersection(&b).count() as u64);
+    let survived = b.iter().filter(|id| heaps[0].contains_key(id)).count();
+    assert_eq!(orders.survived.objects, survived as u64);
+    assert_eq!(orders.born.objects, (b.len() - survived) as u64);
     assert_eq!(orders.died.objects, a.difference(&b).count() as u64);
     let items = child(&found.root, "shop.Item");
     assert_eq!((items.born.objects, items.survived.objects), (0, 0));
@@ -143,6 +174,85 @@ fn with_tracked_objects_only_those_are_told_apart() {
         items.after.objects,
         alive(&heaps[1], "shop.Item").len() as u64
     );
+}
+
+/// Objects 1 to 120, of which some die, and later ones; 120 is always there.
+fn heaps_in_order(random: &mut Rng) -> [Heap; 2] {
+    let mut heaps = [Heap::new(), Heap::new()];
+    for id in 1..=200 {
+        let object = (CLASSES[random.usize(..3)].0, true);
+        let in_first = id <= 120 && random.usize(..4) > 0;
+        if in_first {
+            heaps[0].insert(id, object);
+        }
+        if (in_first || id > 120) && random.usize(..4) > 0 {
+            heaps[1].insert(id, object);
+        }
+    }
+    for heap in &mut heaps {
+        heap.insert(120, ("shop.Order", true));
+    }
+    heaps
+}
+
+#[test]
+fn what_a_state_lost_sight_of_is_neither_born_nor_taken_for_exact() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trace");
+    for seed in 0..20 {
+        let mut random = Rng::with_seed(seed);
+        let heaps = heaps_in_order(&mut random);
+        // A quarter of the objects moved during each dump.
+        let mut kept: Vec<BTreeSet<u64>> = Vec::new();
+        let some = |heap: &Heap, state: &HeapState| {
+            let ids = heap.keys().copied();
+            let ids = ids.filter(|&id| id == 120 || random.usize(..4) > 0);
+            let ids: BTreeSet<u64> = ids.collect();
+            kept.push(ids.clone());
+            Identities::tracked(state, ids.into_iter().map(|id| (id, id)))
+        };
+        let reason = "some objects moved";
+        record_with_loss(&path, heaps.each_ref(), some, [Some(reason); 2]);
+        let (before, after) = (open(&path, "#1"), open(&path, "#2"));
+        let steps = Step::parse_list("type").unwrap();
+        let found = evolution([&before, &after], &steps, |name| name != "Main", false).unwrap();
+        assert_eq!(found.missing, [(); 2].map(|()| Some(reason.to_owned())));
+        let truth = |of: &BTreeSet<u64>, born: bool| {
+            let of = of.iter().filter(|&&id| (id > 120) == born);
+            of.count() as u64
+        };
+        assert_eq!(
+            found.root.born.objects,
+            truth(&kept[1], true),
+            "seed {seed}"
+        );
+        assert_eq!(found.root.survived.objects, truth(&kept[1], false));
+        let died = kept[0].iter().filter(|id| !heaps[1].contains_key(id));
+        assert!(found.root.died.objects >= died.count() as u64);
+    }
+}
+
+#[test]
+fn identities_are_missing_in_the_state_that_was_taken_when_they_were_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trace");
+    let heaps = random_heaps(5);
+    let reason = "2 objects moved";
+    let heads = |heap: &Heap, state: &HeapState| {
+        Identities::tracked(state, heap.keys().map(|&id| (id, id)))
+    };
+    record_with_loss(&path, heaps.each_ref(), heads, [None, Some(reason)]);
+    assert_eq!(open(&path, "#1").identities_missing(), None);
+    let missing = open(&path, "#2").identities_missing();
+    assert_eq!(missing.as_deref(), Some(reason));
+    // A walk leaves nobody out, whatever else it says.
+    record_with_loss(
+        &path,
+        heaps.each_ref(),
+        |_, _| Identities::All,
+        [Some(reason); 2],
+    );
+    assert_eq!(open(&path, "#1").identities_missing(), None);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod classification;
 mod corpus;
 mod evolution;
 mod groups;
+mod history;
 mod index;
 mod jvms;
 mod recorded;

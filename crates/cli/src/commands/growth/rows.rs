@@ -101,7 +101,7 @@ pub struct Structure {
     pub new_elements: Option<i64>,
     /// How many of its elements were not among them before, in percent.
     pub new_share: Option<f64>,
-    /// By state; null where it is not there.
+    /// By state; null where it is not there or not known.
     pub retained: Vec<Option<u64>>,
     pub elements: Vec<Option<u64>>,
     pub never_shrinks: bool,
