@@ -425,7 +425,7 @@ export interface GrowingStructure {
 }
 
 export interface Growth extends Envelope {
-  states: { name: string; reachable: number }[];
+  states: { name: string; reachable: number; identities_missing: string | null }[];
   /** States between these that were not looked into. */
   skipped: number;
   heap_growth: number;
@@ -460,7 +460,13 @@ export interface EvolutionNode {
 }
 
 export interface Evolution extends Envelope {
-  states: { state: number; time_ns: number; gc: number | null; mark: string | null }[];
+  states: {
+    state: number;
+    time_ns: number;
+    gc: number | null;
+    mark: string | null;
+    identities_missing: string | null;
+  }[];
   identity: "all" | "tracked" | "none";
   objects: number[];
   told_apart: number[];
