@@ -17,14 +17,16 @@ use crate::clock;
 use crate::dump::{Dumper, Management, Stopwatch};
 use crate::events::{self, RECORDED};
 use crate::follow::{self, Reading, handles_hold_addresses, tagging};
-use crate::hello::hello;
+use crate::hello::{heap_sizes, hello};
 use crate::jni::{Argument, Handle, Jni, Vm};
 use crate::jvmti::{self, AgentFunction, Jvmti, event};
-use crate::regions;
-use crate::session::{Session, Work, locked};
+use crate::session::{Session, Slot, Work, locked};
 use crate::walk::Walker;
+use crate::{plain, regions};
 
 const GOODBYE: Duration = Duration::from_secs(5);
+/// How long the end of a recording waits for events that are being worked on.
+const LAST_EVENTS: Duration = Duration::from_secs(2);
 
 /// Starts the recording: the agent's thread in the JVM and the events.
 pub fn start(session: &Arc<Session>, vm: Vm, jni: Jni) -> Result<(), String> {
@@ -38,11 +40,37 @@ pub fn start(session: &Arc<Session>, vm: Vm, jni: Jni) -> Result<(), String> {
 
 /// Records on the calling thread, which is one of the agent's, until the recorder is gone.
 pub fn serve(session: &Arc<Session>, vm: Vm, jni: Jni) {
-    if connect(session, jni).is_err() {
-        session.disconnect();
-        return session.uninstall();
+    match connect(session, jni) {
+        Ok(()) => run_session(session, vm, jni),
+        Err(_) => drop(abandon(session)),
     }
-    run_session(session, vm, jni);
+}
+
+/// Ends a recording that cannot go on; another one can begin once the slot is dropped.
+pub fn abandon(session: &Session) -> Option<Slot> {
+    session.disconnect();
+    stop_events(session);
+    take_environments(session)
+}
+
+fn stop_events(session: &Session) {
+    regions::withdraw(session.jvmti);
+    for (event, _) in RECORDED {
+        let _ = session.jvmti.enable(event, false);
+    }
+}
+
+fn take_environments(session: &Session) -> Option<Slot> {
+    // JDK 11 frees the tags at once: while an event may use them, the environments are left to the JVM.
+    if session.uninstall(LAST_EVENTS) {
+        let tags = locked(&session.tags).take();
+        if let Some(tags) = tags {
+            tags.dispose();
+        }
+        session.jvmti.dispose();
+    }
+    let slot = session.give_slot();
+    slot.inspect(plain::keep_regions)
 }
 
 fn connect(session: &Arc<Session>, jni: Jni) -> Result<(), String> {
@@ -88,15 +116,12 @@ struct Start {
 }
 
 fn enable_events(session: &Session) {
-    let sampling = session.sampling.load(Ordering::Relaxed);
-    if sampling > 0 {
-        set_interval(session, sampling);
-    }
     for (number, what) in RECORDED {
-        if number == event::SAMPLED_ALLOCATION && sampling == 0 {
-            continue;
-        }
-        if let Err(code) = session.jvmti.enable(number, true) {
+        let enabled = match number {
+            event::SAMPLED_ALLOCATION => regions::sample(session.sampling.load(Ordering::Relaxed)),
+            _ => session.jvmti.enable(number, true),
+        };
+        if let Err(code) = enabled {
             let mut missing = locked(&session.missing);
             // A capability that was refused has been named already.
             if !missing.iter().any(|sentence| sentence.starts_with(what)) {
@@ -104,21 +129,6 @@ fn enable_events(session: &Session) {
             }
         }
     }
-}
-
-/// The JVM takes every object at interval 0, we at 1; without samples the event is off. A thread keeps to the former
-/// interval until its next sample.
-fn set_interval(session: &Session, bytes: u32) {
-    if regions::are_open() {
-        // The last one that is closed sets it.
-        return;
-    }
-    let interval = match bytes {
-        1 => 0,
-        bytes => i32::try_from(bytes).unwrap_or(i32::MAX),
-    };
-    // Without the capability there are no samples whatever the interval, which is said once.
-    let _ = session.jvmti.set_sampling_interval(interval);
 }
 
 extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
@@ -131,9 +141,10 @@ extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
 fn run_session(session: &Session, vm: Vm, jni: Jni) {
     let recorded = catch_unwind(AssertUnwindSafe(|| record(session, vm, jni)));
     if recorded.is_err() {
-        // Without its thread nothing can be cleaned up but the connection.
-        session.disconnect();
-        session.uninstall();
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            let _slot = abandon(session);
+            assertions::disconnected(jni);
+        }));
     }
     session.thread_leaves();
 }
@@ -312,29 +323,15 @@ impl Agent<'_> {
         }
         session.set_follow(sampling.follow);
         session.sampling.store(sampling.bytes, Ordering::Relaxed);
-        if sampling.bytes > 0 {
-            set_interval(session, sampling.bytes);
-        }
         // Without the capability it was said in the hello.
-        let _ = session.jvmti.enable(
-            event::SAMPLED_ALLOCATION,
-            sampling.bytes > 0 || regions::are_open(),
-        );
+        let _ = regions::sample(sampling.bytes);
     }
 
-    /// Heap sizes from `java.lang.Runtime`, where there are no counters.
+    /// With heap sizes, where there are no counters.
     fn with_sizes(&self, mut gc: Gc) -> Gc {
-        let jni = self.jni;
-        let sizes = jni.in_frame(|| {
-            let class = jni.find_class(c"java/lang/Runtime")?;
-            let get = jni.static_method(class, c"getRuntime", c"()Ljava/lang/Runtime;")?;
-            let runtime = jni.call_static_object(class, get, &[])?;
-            let size = |name| jni.call_long(runtime, jni.method(class, name, c"()J")?, &[]);
-            Ok((size(c"totalMemory")?, size(c"freeMemory")?))
-        });
-        if let Ok((total, free)) = sizes {
-            gc.committed = total as u64;
-            gc.used_after = total.saturating_sub(free) as u64;
+        if let Some(sizes) = heap_sizes(self.jni) {
+            gc.committed = sizes.committed;
+            gc.used_after = sizes.used;
         }
         gc
     }
@@ -342,28 +339,21 @@ impl Agent<'_> {
     /// Takes away everything the agent brought.
     fn end(self) {
         let session = self.session;
-        assertions::disconnected(self.jni);
-        regions::withdraw(session.jvmti);
-        for (event, _) in RECORDED {
-            let _ = session.jvmti.enable(event, false);
-        }
+        stop_events(session);
         locked(&session.followed).close(self.jni);
-        let tags = locked(&session.tags).take();
-        if let Some(tags) = tags {
-            tags.dispose();
-        }
         if let Ok(management) = self.dumper.management {
             management.close(self.jni);
         }
         session.outbox.say(&session.cost());
-        session.outbox.say(&FromAgent::Goodbye(Goodbye {
+        session.outbox.say_last(&FromAgent::Goodbye(Goodbye {
             time_ns: clock::now(),
             reason: GoodbyeReason::Stopped,
         }));
         session.outbox.close(GOODBYE);
         session.disconnect();
-        session.uninstall();
-        session.jvmti.dispose();
+        // The next recorder must be told of after this one, so it has to wait for the slot.
+        let _slot = take_environments(session);
+        assertions::disconnected(self.jni);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::jni::{Argument, Handle, Jni, Member, Native, Vm};
 use crate::jvmti::{FrameInfo, Jvmti, capability};
 use crate::perf::PerfData;
 use crate::session::{Session, current, locked};
-use crate::{plain, regions};
+use crate::{plain, regions, say};
 
 const CLASS: &str = "Ldev/anthill/internal/Agent;";
 
@@ -30,6 +30,8 @@ pub enum State {
 /// A copy of the class and the methods that are called.
 #[derive(Clone, Copy)]
 struct Copy {
+    /// From 1, never given to another one.
+    number: u32,
     /// Weak, so that its class loader can go.
     class: Handle,
     changed: Member,
@@ -37,8 +39,32 @@ struct Copy {
     deliver: Member,
 }
 
-static COPIES: Mutex<Vec<Copy>> = Mutex::new(Vec::new());
+static COPIES: Mutex<Copies> = Mutex::new(Copies {
+    known: Vec::new(),
+    last_number: 0,
+});
 static VM: OnceLock<Vm> = OnceLock::new();
+
+struct Copies {
+    known: Vec<Copy>,
+    last_number: u32,
+}
+
+impl Copies {
+    /// Those that are still there, with local handles; the others are forgotten.
+    fn living(&mut self, jni: Jni) -> Vec<(Copy, Handle)> {
+        let mut living = Vec::new();
+        self.known.retain(|copy| {
+            let class = jni.new_local(copy.class);
+            match class.is_null() {
+                true => jni.delete_weak(copy.class),
+                false => living.push((*copy, class)),
+            }
+            !class.is_null()
+        });
+        living
+    }
+}
 
 /// Remembers the JVM for when the program asks for something.
 pub fn know(vm: Vm) {
@@ -61,7 +87,7 @@ pub extern "C" fn Java_dev_anthill_internal_Agent_register(jni: Jni, class: Hand
             }
             None => plain::state(),
         };
-        Ok::<i64, String>((number as i64) << 8 | state as i64)
+        Ok::<i64, String>(i64::from(number) << 8 | state as i64)
     }));
     match registered {
         Ok(Ok(registered)) => registered,
@@ -69,31 +95,36 @@ pub extern "C" fn Java_dev_anthill_internal_Agent_register(jni: Jni, class: Hand
     }
 }
 
-/// Makes the native methods of a copy known and remembers it; its number, from 1.
-fn register(jni: Jni, class: Handle) -> Result<usize, String> {
+/// Makes the native methods of a copy known and remembers it; its number.
+fn register(jni: Jni, class: Handle) -> Result<u32, String> {
     jni.register(class, &natives())?;
-    let copy = Copy {
-        class: jni.new_weak(class),
-        changed: jni.static_method(class, c"changed", c"(ILjava/lang/String;)V")?,
-        count: jni.static_method(class, c"count", c"(ZZ)[J")?,
-        deliver: jni.static_method(
-            class,
-            c"deliver",
-            c"(JLjava/lang/String;[Ljava/lang/String;)V",
-        )?,
-    };
+    let method = |name, signature| jni.static_method(class, name, signature);
+    let changed = method(c"changed", c"(ILjava/lang/String;)V")?;
+    let count = method(c"count", c"(ZZ)[J")?;
+    let deliver = method(c"deliver", c"(JLjava/lang/String;[Ljava/lang/String;)V")?;
+
     let mut copies = locked(&COPIES);
-    let known = copies.iter().position(|one| jni.is_same(one.class, class));
-    match known {
-        Some(known) => {
-            jni.delete_weak(copy.class);
-            Ok(known + 1)
-        }
-        None => {
-            copies.push(copy);
-            Ok(copies.len())
-        }
+    let known = copies
+        .known
+        .iter()
+        .find(|one| jni.is_same(one.class, class));
+    if let Some(known) = known {
+        return Ok(known.number);
     }
+    let weak = jni.new_weak(class);
+    if weak.is_null() {
+        return Err("the JVM has no memory for a weak handle".to_owned());
+    }
+    copies.last_number += 1;
+    let number = copies.last_number;
+    copies.known.push(Copy {
+        number,
+        class: weak,
+        changed,
+        count,
+        deliver,
+    });
+    Ok(number)
 }
 
 fn natives() -> [Native; 10] {
@@ -166,32 +197,53 @@ pub fn tell(jni: Jni, state: State, why: Option<&str>) -> bool {
     let mut told = false;
     each(jni, |copy, class| {
         told = true;
-        let why = match why {
-            Some(why) => jni.new_text(why)?,
-            None => Handle::NULL,
-        };
-        let arguments = [Argument::number(state as i64), Argument::object(why)];
-        jni.call_static_void(class, copy.changed, &arguments)
+        changed(jni, copy, class, state, why)
     });
     told
 }
 
+/// Tells the copy of this class only.
+pub fn tell_one(jni: Jni, one: Handle, state: State) {
+    each(jni, |copy, class| match jni.is_same(class, one) {
+        true => changed(jni, copy, class, state, None),
+        false => Ok(()),
+    });
+}
+
+fn changed(
+    jni: Jni,
+    copy: &Copy,
+    class: Handle,
+    state: State,
+    why: Option<&str>,
+) -> Result<(), String> {
+    let why = match why {
+        Some(why) => jni.new_text(why)?,
+        None => Handle::NULL,
+    };
+    let arguments = [Argument::number(state as i64), Argument::object(why)];
+    jni.call_static_void(class, copy.changed, &arguments)
+}
+
 /// Calls something for every copy that is still there.
 fn each(jni: Jni, mut call: impl FnMut(&Copy, Handle) -> Result<(), String>) {
-    // Not under the lock: Java code may register another copy meanwhile.
-    let copies: Vec<Copy> = locked(&COPIES).clone();
-    for copy in copies {
-        let called = jni.in_frame(|| {
-            let class = jni.new_local(copy.class);
-            if class.is_null() {
-                return Ok(());
+    let called = jni.in_frame(|| {
+        // Not under the lock: Java code may register another copy meanwhile.
+        let living = locked(&COPIES).living(jni);
+        for (copy, class) in living {
+            if let Err(why) = jni.in_frame(|| call(&copy, class)) {
+                say_failed(&why);
             }
-            call(&copy, class)
-        });
-        if let Err(why) = called {
-            eprintln!("anthill: assertions: {why}");
         }
+        Ok(())
+    });
+    if let Err(why) = called {
+        say_failed(&why);
     }
+}
+
+fn say_failed(why: &str) {
+    say(&format!("assertions: {why}"));
 }
 
 /// How many assertions of each kind there are; `collected` if there was a collection since they were counted last, `reported` if
@@ -252,8 +304,8 @@ fn guarded<T>(otherwise: T, work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or(otherwise)
 }
 
-extern "C" fn begin(jni: Jni, _: Handle) {
-    guarded((), || plain::begin(jni));
+extern "C" fn begin(jni: Jni, class: Handle) {
+    guarded((), || plain::begin(jni, class));
 }
 
 extern "C" fn ask(_: Jni, _: Handle, number: i64, forgiven: i64) -> u8 {

@@ -97,7 +97,9 @@ impl Dumper {
         }
         // Taken out, so that sampled objects can be added meanwhile without waiting.
         let mut followed = std::mem::take(&mut *locked(&session.followed));
-        followed.set_limit(order.limit as usize);
+        if order.limit > 0 {
+            followed.set_limit(order.limit as usize);
+        }
         if order.find_heads && order.limit > 0 {
             let found = self.searching.map_err(str::to_owned).and_then(|()| {
                 let loaded = session.classes_loaded();

@@ -12,7 +12,7 @@ use crate::clock;
 use crate::jni::{Handle, Jni};
 use crate::jvmti::{EventCallbacks, FrameInfo, Jvmti, event};
 use crate::regions;
-use crate::session::{Session, Work, current, locked};
+use crate::session::{Session, Work, current, locked, visit};
 
 /// How long the end of the JVM may wait for the recorder to take the last messages.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -29,6 +29,8 @@ pub const RECORDED: [(i32, &str); 5] = [
 thread_local! {
     /// What the agent's own thread allocates is not the program's.
     static OWN_THREAD: Cell<bool> = const { Cell::new(false) };
+    /// The interval at this thread's last sample, by which the JVM has chosen when the next one comes.
+    static CHOSEN_BY: Cell<u32> = const { Cell::new(0) };
 }
 
 /// From now on events of the calling thread are left out.
@@ -49,27 +51,27 @@ pub fn callbacks() -> EventCallbacks {
     }
 }
 
-/// Runs an event's work for the current recording and adds it to the cost.
-fn counted(work: impl FnOnce(&Session)) {
+/// Runs an event's work for the current recording, if it is one of its environment, and adds it to the cost.
+fn counted(jvmti: Jvmti, work: impl FnOnce(&Session)) {
     if OWN_THREAD.get() {
         return;
     }
     let start = clock::now();
     // A panic is a bug of ours; the program must not notice more than a missing event.
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        if let Some(session) = current() {
+        if let Some(session) = visit().filter(|session| session.jvmti == jvmti) {
             work(&session);
             session.count_event(start);
         }
     }));
 }
 
-extern "C" fn gc_start(_: Jvmti) {
-    counted(|session| session.pauses.begin());
+extern "C" fn gc_start(jvmti: Jvmti) {
+    counted(jvmti, |session| session.pauses.begin());
 }
 
-extern "C" fn gc_finish(_: Jvmti) {
-    counted(|session| {
+extern "C" fn gc_finish(jvmti: Jvmti) {
+    counted(jvmti, |session| {
         let gc = session.pauses.end();
         match session.perf {
             Some(_) => session.outbox.gc(gc),
@@ -78,14 +80,14 @@ extern "C" fn gc_finish(_: Jvmti) {
     });
 }
 
-extern "C" fn thread_start(_: Jvmti, jni: Jni, thread: Handle) {
-    counted(|session| {
+extern "C" fn thread_start(jvmti: Jvmti, jni: Jni, thread: Handle) {
+    counted(jvmti, |session| {
         thread_number(session, jni, thread, false);
     });
 }
 
 extern "C" fn thread_end(jvmti: Jvmti, _: Jni, thread: Handle) {
-    counted(|session| {
+    counted(jvmti, |session| {
         let number = jvmti.thread_word(thread) as u32;
         if number != 0 {
             let time_ns = clock::now();
@@ -116,7 +118,7 @@ extern "C" fn sampled_allocation(
         regions::note(object);
     }
     let size = size as u64;
-    counted(|session| {
+    counted(jvmti, |session| {
         let interval = session.sampling.load(Ordering::Relaxed);
         if interval == 0 || !regions::is_sample(size, interval) {
             return;
@@ -127,7 +129,7 @@ extern "C" fn sampled_allocation(
             time_ns,
             class: session.symbols.class(jvmti, outbox, class),
             size,
-            weight: weight(size, interval),
+            weight: weight(size, chosen_by(interval)),
             // A start that was not reported came before the agent.
             thread: thread_number(session, jni, thread, true),
             stack: stack_number(session, jvmti, jni, thread),
@@ -170,9 +172,23 @@ fn follow(session: &Session, jni: Jni, object: Handle) -> u64 {
         Follow::Tag => {
             let tags = *locked(&session.tags);
             let Some(tags) = tags else { return 0 };
-            let id = session.symbols.next_id();
-            tags.set_tag(object, id).map_or(0, |()| id)
+            // A walk that came between the allocation and this event has given it an id.
+            match tags.tag(object) {
+                0 => {
+                    let id = session.symbols.next_id();
+                    tags.set_tag(object, id).map_or(0, |()| id)
+                }
+                id => id,
+            }
         }
+    }
+}
+
+/// The interval by which this thread's sample was chosen; the present one is for the next.
+fn chosen_by(interval: u32) -> u32 {
+    match CHOSEN_BY.replace(interval) {
+        0 => interval,
+        former => former,
     }
 }
 
@@ -192,7 +208,7 @@ extern "C" fn vm_death(_: Jvmti, _: Jni) {
         let Some(session) = current() else { return };
         session.outbox.wait_until_open(LAST_WORDS);
         session.outbox.say(&session.cost());
-        session.outbox.say(&FromAgent::Goodbye(Goodbye {
+        session.outbox.say_last(&FromAgent::Goodbye(Goodbye {
             time_ns: clock::now(),
             reason: GoodbyeReason::JvmEnds,
         }));

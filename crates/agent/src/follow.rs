@@ -201,20 +201,32 @@ impl Followed {
         let loaded = tags
             .loaded_classes()
             .map_err(|code| format!("classes cannot be listed: {}", jvmti::meaning(code)))?;
+        self.forget_unloaded(jni);
         let named = self.named(tags, &loaded);
         for &class in &loaded {
             let is_head = named.iter().any(|&(head, subclasses)| {
                 class == head || subclasses && jni.is_assignable(class, head)
             });
             let instances = is_head && !tags.is_interface(class) && tags.tag(class) == 0;
-            if instances && tags.set_tag(class, HEAD_CLASS).is_ok() {
-                self.classes.push(jni.new_weak(class));
+            if instances {
+                self.classes
+                    .extend(tagged_weak(tags, jni, class, HEAD_CLASS));
             }
         }
         for class in loaded {
             jni.delete_local(class);
         }
         Ok(())
+    }
+
+    fn forget_unloaded(&mut self, jni: Jni) {
+        self.classes.retain(|&class| {
+            let gone = jni.is_gone(class);
+            if gone {
+                jni.delete_weak(class);
+            }
+            !gone
+        });
     }
 
     /// The loaded classes that are named as head classes, and whether their subclasses count.
@@ -262,18 +274,29 @@ impl Followed {
     fn adopt(&mut self, tags: Jvmti, jni: Jni, symbols: &Symbols) -> Result<(), Code> {
         for object in tags.objects_with_tags(&[NEW])? {
             let id = symbols.next_id();
-            let weak = jni.new_weak(object);
-            if !weak.is_null() && tags.set_tag(object, id).is_ok() {
-                self.objects.push(Object {
-                    id,
-                    weak,
-                    head: true,
-                });
-            }
+            let weak = tagged_weak(tags, jni, object, id);
+            self.objects.extend(weak.map(|weak| Object {
+                id,
+                weak,
+                head: true,
+            }));
             jni.delete_local(object);
         }
         Ok(())
     }
+}
+
+/// A weak handle to an object that gets the tag; neither if the JVM has no memory for both.
+fn tagged_weak(tags: Jvmti, jni: Jni, object: Handle, tag: u64) -> Option<Handle> {
+    let weak = jni.new_weak(object);
+    if weak.is_null() {
+        return None;
+    }
+    if tags.set_tag(object, tag).is_err() {
+        jni.delete_weak(weak);
+        return None;
+    }
+    Some(weak)
 }
 
 struct Finding {

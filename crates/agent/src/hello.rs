@@ -49,6 +49,7 @@ pub fn hello(session: &Session, jni: Jni, management: &Result<Management, String
         jvm_start_wall_ns: process_start().unwrap_or(0),
         cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u32),
         max_heap: number(flag("MaxHeapSize")),
+        used_heap: heap_sizes(jni).map_or(0, |sizes| sizes.used),
         object_alignment: match flags.is_empty() {
             true => 0,
             // A flag at its default is not listed.
@@ -58,6 +59,28 @@ pub fn hello(session: &Session, jni: Jni, management: &Result<Management, String
         missing: locked(&session.missing).clone(),
         vm_flags: flags,
     }
+}
+
+/// Bytes of the heap that the program has and uses.
+pub struct HeapSizes {
+    pub committed: u64,
+    pub used: u64,
+}
+
+/// From `java.lang.Runtime`; nothing if the JVM does not tell.
+pub fn heap_sizes(jni: Jni) -> Option<HeapSizes> {
+    let sizes = jni.in_frame(|| {
+        let class = jni.find_class(c"java/lang/Runtime")?;
+        let get = jni.static_method(class, c"getRuntime", c"()Ljava/lang/Runtime;")?;
+        let runtime = jni.call_static_object(class, get, &[])?;
+        let size = |name| jni.call_long(runtime, jni.method(class, name, c"()J")?, &[]);
+        Ok((size(c"totalMemory")?, size(c"freeMemory")?))
+    });
+    let (total, free) = sizes.ok()?;
+    Some(HeapSizes {
+        committed: total as u64,
+        used: total.saturating_sub(free) as u64,
+    })
 }
 
 /// What only the JVM's own commands tell.

@@ -7,6 +7,9 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 
+/// The version of the interface that the agent asks for.
+pub const VERSION: i32 = 0x0001_0006;
+
 /// A reference to a Java object, class, string or thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
@@ -293,6 +296,11 @@ impl Jni {
         self.thrown().map_or(Ok(()), Err)
     }
 
+    /// Whether the object of a weak handle is gone.
+    pub fn is_gone(self, weak: Handle) -> bool {
+        self.is_same(weak, Handle::NULL)
+    }
+
     pub fn is_same(self, one: Handle, other: Handle) -> bool {
         self.is_same_raw(one, other) != 0
     }
@@ -453,7 +461,39 @@ unsafe impl Send for Vm {}
 // SAFETY: as above.
 unsafe impl Sync for Vm {}
 
+/// How a thread becomes one of the JVM's.
+#[repr(C)]
+struct AttachArguments {
+    version: i32,
+    name: *const c_char,
+    /// Null for the main group.
+    group: Handle,
+}
+
 impl Vm {
+    /// Runs `work` on the calling thread as one of the JVM's that does not keep it alive; nothing if the JVM does not take
+    /// the thread.
+    pub fn with_this_thread<T>(self, name: &CStr, work: impl FnOnce(Jni) -> T) -> Option<T> {
+        type Attach = unsafe extern "C" fn(Vm, *mut *mut c_void, *const AttachArguments) -> i32;
+        let arguments = AttachArguments {
+            version: VERSION,
+            name: name.as_ptr(),
+            group: Handle::NULL,
+        };
+        let mut environment = ptr::null_mut();
+        // SAFETY: slot 7 of the invocation interface is AttachCurrentThreadAsDaemon by the JNI specification.
+        let result = unsafe {
+            let function: Attach = std::mem::transmute((**self.0)[7]);
+            function(self, &mut environment, &arguments)
+        };
+        if result != 0 || environment.is_null() {
+            return None;
+        }
+        let _attached = Attached(self);
+        // SAFETY: the JVM just gave this interface to this thread.
+        Some(work(unsafe { Jni::from_raw(environment) }))
+    }
+
     /// The interface of this version for the calling thread; null if there is none.
     pub fn environment(self, version: i32) -> *mut c_void {
         type GetEnv = unsafe extern "C" fn(Vm, *mut *mut c_void, i32) -> i32;
@@ -467,6 +507,21 @@ impl Vm {
             environment
         } else {
             ptr::null_mut()
+        }
+    }
+}
+
+/// A thread that is the JVM's until this is dropped.
+struct Attached(Vm);
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        type Detach = unsafe extern "C" fn(Vm) -> i32;
+        // SAFETY: slot 5 of the invocation interface is DetachCurrentThread by the JNI specification; the thread runs no
+        // Java code any more.
+        unsafe {
+            let function: Detach = std::mem::transmute((**self.0.0)[5]);
+            function(self.0);
         }
     }
 }

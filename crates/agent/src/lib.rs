@@ -22,6 +22,7 @@ mod symbols;
 mod walk;
 
 use std::ffi::{CStr, c_char, c_void};
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
@@ -31,12 +32,11 @@ use anthill_wire::attach_result;
 use jni::{Handle, Jni, Vm};
 use jvmti::{Jvmti, capability, event};
 use options::Options;
-use session::{Session, locked};
-
-const JNI_VERSION: i32 = 0x0001_0006;
+use session::{Session, Slot, locked};
 
 /// What was prepared before the JVM could run Java code.
 struct Prepared {
+    slot: Slot,
     jvmti: Jvmti,
     stream: UnixStream,
     options: Options,
@@ -55,10 +55,15 @@ pub extern "C" fn Agent_OnLoad(vm: Vm, options: *const c_char, _: *mut c_void) -
             plain::prepare(options);
             return Ok(());
         }
-        let prepared = prepare(vm, options)?;
+        let slot = Slot::take().ok_or(ALREADY)?;
+        let prepared = prepare(vm, options, slot)?;
         let jvmti = prepared.jvmti;
+        jvmti.enable(event::VM_INIT, true).map_err(|code| {
+            jvmti.dispose();
+            jvmti::meaning(code)
+        })?;
         *locked(&PREPARED) = Some((vm, prepared));
-        jvmti.enable(event::VM_INIT, true).map_err(jvmti::meaning)
+        Ok::<(), String>(())
     }));
     if let Ok(Err(why)) = prepared {
         say_not_recording(&why);
@@ -70,20 +75,18 @@ pub extern "C" fn Agent_OnLoad(vm: Vm, options: *const c_char, _: *mut c_void) -
 #[unsafe(no_mangle)]
 pub extern "C" fn Agent_OnAttach(vm: Vm, options: *const c_char, _: *mut c_void) -> i32 {
     let attached = catch_unwind(AssertUnwindSafe(|| {
-        let jni = vm.environment(JNI_VERSION);
+        let jni = vm.environment(jni::VERSION);
         if jni.is_null() {
             return Err((attach_result::FAILED, "no JNI on this thread".to_owned()));
         }
-        if session::current().is_some_and(|other| !other.is_ending()) {
-            return Err((attach_result::BUSY, ALREADY.to_owned()));
-        }
+        let slot = Slot::take().ok_or_else(|| (attach_result::BUSY, ALREADY.to_owned()))?;
         assertions::know(vm);
-        let prepared = parsed(options)
-            .and_then(|options| prepare(vm, options))
-            .map_err(|why| (attach_result::FAILED, why))?;
         // SAFETY: the JVM just gave this interface to this thread.
         let jni = unsafe { Jni::from_raw(jni) };
-        begin(vm, jni, prepared, true)
+        parsed(options)
+            .and_then(|options| prepare(vm, options, slot))
+            .and_then(|prepared| begin(vm, jni, prepared, true))
+            .map_err(|why| (attach_result::FAILED, why))
     }));
     match attached {
         Ok(Ok(())) => attach_result::RECORDING,
@@ -103,7 +106,7 @@ extern "C" fn vm_init(_: Jvmti, jni: Jni, _: Handle) {
         let Some((vm, prepared)) = locked(&PREPARED).take() else {
             return;
         };
-        if let Err((_, why)) = begin(vm, jni, prepared, false) {
+        if let Err(why) = begin(vm, jni, prepared, false) {
             say_not_recording(&why);
         }
     }));
@@ -121,18 +124,17 @@ fn parsed(options: *const c_char) -> Result<Options, String> {
 }
 
 /// Connects to the recorder and asks the JVM for everything it may give.
-fn prepare(vm: Vm, options: Options) -> Result<Prepared, String> {
+fn prepare(vm: Vm, options: Options, slot: Slot) -> Result<Prepared, String> {
     let socket = options
         .socket
         .as_ref()
-        .ok_or("the option socket=PATH is missing")?;
+        .ok_or("use `anthill attach PID`, or `anthill attach PID --assertions`, which load it with what it needs")?;
     let stream = UnixStream::connect(socket)
         .map_err(|e| format!("no recorder at {}: {e}", socket.display()))?;
-    if plain::state() == assertions::State::Alone {
-        regions::give_up_own();
-    }
+    regions::give_up_own();
     let (jvmti, missing) = environment(vm)?;
     Ok(Prepared {
+        slot,
         jvmti,
         stream,
         options,
@@ -151,10 +153,13 @@ fn environment(vm: Vm) -> Result<(Jvmti, Vec<String>), String> {
             }
         }
     }
-    jvmti
-        .set_callbacks(&events::callbacks())
-        .map_err(jvmti::meaning)?;
-    Ok((jvmti, missing))
+    match jvmti.set_callbacks(&events::callbacks()) {
+        Ok(()) => Ok((jvmti, missing)),
+        Err(code) => {
+            jvmti.dispose();
+            Err(jvmti::meaning(code))
+        }
+    }
 }
 
 /// What is asked for, one by one because one refusal refuses all; whether every JVM should have it.
@@ -167,37 +172,34 @@ const CAPABILITIES: [(u32, &str, bool); 6] = [
     (capability::VIRTUAL_THREADS, "virtual threads", false),
 ];
 
-fn begin(vm: Vm, jni: Jni, prepared: Prepared, attached: bool) -> Result<(), (i32, String)> {
-    let jvmti = prepared.jvmti;
-    let session = open_session(prepared, attached).map_err(|why| {
-        jvmti.dispose();
-        (attach_result::BUSY, why)
-    })?;
-    regions::offer(jvmti);
-    agent::start(&session, vm, jni).map_err(|why| {
-        session.disconnect();
-        session.uninstall();
-        regions::withdraw(jvmti);
-        jvmti.dispose();
-        (attach_result::FAILED, why)
-    })
+fn begin(vm: Vm, jni: Jni, prepared: Prepared, attached: bool) -> Result<(), String> {
+    regions::offer(prepared.jvmti);
+    let session = open_session(prepared, attached);
+    agent::start(&session, vm, jni).inspect_err(|_| drop(agent::abandon(&session)))
 }
 
-/// Makes the connection the current one; fails if there is another.
-fn open_session(prepared: Prepared, attached: bool) -> Result<Arc<Session>, String> {
+/// Makes the connection the current one.
+fn open_session(prepared: Prepared, attached: bool) -> Arc<Session> {
     let Prepared {
+        slot,
         jvmti,
         stream,
         options,
         missing,
     } = prepared;
-    let session = Arc::new(Session::new(jvmti, stream, &options, attached, missing));
-    session.install().map_err(|()| ALREADY.to_owned())?;
+    let session = Session::new(slot, jvmti, stream, &options, attached, missing);
+    let session = Arc::new(session);
+    session.install();
     // Without it the last messages may be lost when the JVM ends, nothing else.
     let _ = jvmti.enable(event::VM_DEATH, true);
-    Ok(session)
+    session
 }
 
 fn say_not_recording(why: &str) {
-    eprintln!("anthill: not recording: {why}");
+    say(&format!("not recording: {why}"));
+}
+
+/// Tells whoever started the program. The program goes on if nobody can be told.
+fn say(words: &str) {
+    let _ = writeln!(std::io::stderr(), "anthill: {words}");
 }

@@ -41,7 +41,7 @@ struct Waiting {
 
 impl Waiting {
     fn append(&mut self, message: &FromAgent) {
-        if !self.given_up {
+        if !self.given_up && !self.closing {
             message.encode(&mut self.bytes);
         }
         if self.bytes.len() > GIVEN_UP {
@@ -96,9 +96,20 @@ impl Outbox {
         self.hurry(waiting);
     }
 
+    /// Nothing is taken after this.
+    pub fn say_last(&self, message: &FromAgent) {
+        let mut waiting = self.lock();
+        waiting.append(message);
+        waiting.closing = true;
+        self.hurry(waiting);
+    }
+
     /// An event that is dropped when too much waits.
     pub fn event(&self, event: &FromAgent) {
         let mut waiting = self.lock();
+        if waiting.closing {
+            return;
+        }
         if waiting.bytes.len() > MOST_BYTES {
             match event {
                 FromAgent::Sample(_) => waiting.dropped_samples += 1,
@@ -114,6 +125,9 @@ impl Outbox {
 
     pub fn gc(&self, gc: Gc) {
         let mut waiting = self.lock();
+        if waiting.closing {
+            return;
+        }
         if waiting.gcs.len() >= MOST_GCS {
             waiting.dropped_gcs += 1;
             return;
@@ -200,10 +214,11 @@ impl Outbox {
             gc.process_cpu_ns = clock::process_cpu();
             FromAgent::Gc(gc).encode(batch);
         }
-        batch.extend_from_slice(&bytes);
         if dropped.samples + dropped.gcs + dropped.threads > 0 {
             FromAgent::Dropped(dropped).encode(batch);
         }
+        // Last, since the last message of all is among them.
+        batch.extend_from_slice(&bytes);
         self.give_back(bytes);
         closing
     }
@@ -287,6 +302,25 @@ mod tests {
         drop(near);
         let expected = [FromAgent::Flushed(7), event(1), FromAgent::Flushed(8)];
         assert_eq!(messages(far), expected);
+    }
+
+    #[test]
+    fn what_comes_after_the_last_message_is_not_sent() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let outbox = Outbox::new();
+        outbox.open(&FromAgent::Flushed(7));
+        outbox.say_last(&FromAgent::Flushed(8));
+        outbox.event(&event(1));
+        outbox.say(&FromAgent::Flushed(9));
+        thread::scope(|scope| {
+            scope.spawn(|| outbox.send_to(&near, || {}));
+            outbox.close(Duration::from_secs(60));
+        });
+        drop(near);
+        assert_eq!(
+            messages(far),
+            [FromAgent::Flushed(7), FromAgent::Flushed(8)]
+        );
     }
 
     #[test]

@@ -13,15 +13,18 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 use crate::assertions::{self, State};
-use crate::jni::{Jni, Vm};
+use crate::jni::{Handle, Jni, Vm};
 use crate::jvmti::Jvmti;
 use crate::options::Options;
-use crate::session::locked;
+use crate::session::{Slot, locked, spawn};
 use crate::{Prepared, agent, events, regions};
 
 const PROGRAM: &str = "anthill";
 /// Names the program if it is nowhere else.
 const PROGRAM_VARIABLE: &str = "ANTHILL_PROGRAM";
+
+/// As much as the JVM gives its own threads.
+const STARTING_STACK: usize = 1 << 20;
 
 struct Plain {
     options: Options,
@@ -52,37 +55,79 @@ fn set_state(state: State) {
 }
 
 struct Start {
+    slot: Slot,
     vm: Vm,
     jvmti: Jvmti,
     options: Options,
     missing: Vec<String>,
 }
 
-/// The first assertion was made. What takes time is done by a thread of the agent's.
-pub fn begin(jni: Jni) {
-    if let Err(why) = try_begin(jni) {
-        alone(jni, &why);
+/// The first assertion of a copy of the API was made. What takes time is done by a thread of the agent's.
+pub fn begin(jni: Jni, copy: Handle) {
+    match leave_idle() {
+        Ok((slot, options)) => {
+            if let Err(why) = try_begin(slot, options) {
+                alone(jni, &why);
+            }
+        }
+        // Another copy has begun, and all are told what comes of it.
+        Err(State::Starting) => {}
+        Err(state) => assertions::tell_one(jni, copy, state),
     }
 }
 
-fn try_begin(jni: Jni) -> Result<(), String> {
-    let vm = assertions::vm().ok_or("the JVM is not known")?;
-    let options = match &mut *locked(&PLAIN) {
-        Some(plain) => {
-            plain.state = State::Starting;
-            plain.options.clone()
-        }
-        None => return Err("the agent was loaded for a recorder that is gone".to_owned()),
+/// The right to begin, for one copy; the state otherwise. While somebody else is coming or leaving it stays idle, and the next
+/// assertion tries again.
+fn leave_idle() -> Result<(Slot, Options), State> {
+    let mut plain = locked(&PLAIN);
+    let Some(plain) = &mut *plain else {
+        return Err(State::Off);
     };
+    if plain.state != State::Idle {
+        return Err(plain.state);
+    }
+    let slot = Slot::take_if_free().ok_or(State::Idle)?;
+    plain.state = State::Starting;
+    Ok((slot, plain.options.clone()))
+}
+
+fn try_begin(slot: Slot, options: Options) -> Result<(), String> {
+    let vm = assertions::vm().ok_or("the JVM is not known")?;
     let (jvmti, missing) = crate::environment(vm)?;
     regions::offer(jvmti);
     let start = Start {
+        slot,
         vm,
         jvmti,
         options,
         missing,
     };
-    agent::run_thread(jvmti, jni, run, start)
+    // A Java thread inherits class loaders and thread locals from the one that makes it. The program's would be kept alive.
+    spawn("anthill-start", STARTING_STACK, move || run_apart(start)).map_err(|error| {
+        give_up(jvmti);
+        format!("no thread for the start: {error}")
+    })
+}
+
+fn run_apart(start: Start) {
+    events::leave_out_this_thread();
+    let (vm, jvmti) = (start.vm, start.jvmti);
+    let attached = vm.with_this_thread(c"anthill start", |jni| {
+        if let Err(why) = agent::run_thread(jvmti, jni, run, start) {
+            give_up(jvmti);
+            alone(jni, &why);
+        }
+    });
+    if attached.is_none() {
+        // The JVM ends or has no memory: nobody can be told.
+        give_up(jvmti);
+        set_state(State::Alone);
+    }
+}
+
+fn give_up(jvmti: Jvmti) {
+    regions::withdraw(jvmti);
+    jvmti.dispose();
 }
 
 extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
@@ -98,37 +143,42 @@ extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
     let _ = catch_unwind(AssertUnwindSafe(|| alone(jni, &why)));
 }
 
-/// From now on there is nobody who checks.
+/// From now on there is nobody who checks, unless a recorder has come meanwhile, which tells when it goes.
 fn alone(jni: Jni, why: &str) {
     set_state(State::Alone);
-    if let Some(vm) = assertions::vm() {
-        regions::keep_own(vm);
+    if let Some(slot) = Slot::take_if_free() {
+        keep_regions(&slot);
+        assertions::tell(jni, State::Alone, Some(why));
     }
-    assertions::tell(jni, State::Alone, Some(why));
+}
+
+/// While nobody checks, regions see their allocations through an environment of their own.
+pub fn keep_regions(slot: &Slot) {
+    if state() == State::Alone {
+        if let Some(vm) = assertions::vm() {
+            regions::keep_own(vm, slot);
+        }
+    }
 }
 
 /// Works for the program until that ends.
 fn check(start: Start, jni: Jni) -> Result<(), String> {
     let Start {
+        slot,
         vm,
         jvmti,
         options,
         missing,
     } = start;
-    let connected = started(&options).and_then(|(child, stream)| {
-        let prepared = Prepared {
-            jvmti,
-            stream,
-            options,
-            missing,
-        };
-        Ok((child, crate::open_session(prepared, true)?))
-    });
-    let (mut child, session) = connected.inspect_err(|_| {
-        regions::withdraw(jvmti);
-        jvmti.dispose();
-    })?;
-    agent::serve(&session, vm, jni);
+    let (mut child, stream) = started(&options).inspect_err(|_| give_up(jvmti))?;
+    let prepared = Prepared {
+        slot,
+        jvmti,
+        stream,
+        options,
+        missing,
+    };
+    agent::serve(&crate::open_session(prepared, true), vm, jni);
     // It ends with the connection; whoever ended otherwise must not stay as a zombie.
     let _ = child.wait();
     Ok(())

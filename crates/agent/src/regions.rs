@@ -2,24 +2,103 @@
 //! region get the region's number as their tag, in an environment of its own, so that a collection leaves the survivors.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use crate::assertions::vm;
 use crate::clock;
 use crate::follow::tagging;
 use crate::jni::{Handle, Jni, Vm};
-use crate::jvmti::{Jvmti, event};
-use crate::session::{current, locked};
+use crate::jvmti::{Code, Jvmti, event};
+use crate::session::{Slot, locked};
 
-/// The environment that may ask for allocations; only one can.
-static ALLOCATIONS: Mutex<Option<Jvmti>> = Mutex::new(None);
-static OPEN: AtomicU32 = AtomicU32::new(0);
+/// Not for events: whoever has the lock may wait in the JVM for a pause to end.
+static ALLOCATIONS: Mutex<Allocations> = Mutex::new(Allocations {
+    environment: None,
+    own: false,
+    sampling: 0,
+    open: 0,
+    term: 1,
+});
+/// Whether a region is open, for events.
+static OPEN: AtomicBool = AtomicBool::new(false);
 /// Changes when the last region was closed.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 
+/// Which allocations the JVM tells about.
+struct Allocations {
+    /// The environment that may ask for them; only one can.
+    environment: Option<Jvmti>,
+    /// Whether that is the regions' own, for want of a recording.
+    own: bool,
+    /// What the recording wants: the mean number of bytes between two samples, 0 is off, 1 is every object.
+    sampling: u32,
+    /// Regions that are open.
+    open: u32,
+    /// The number of the environment: regions of a former one are closed.
+    term: u32,
+}
+
+impl Allocations {
+    /// Has all allocations told while a region is open, otherwise what the recording wants. A thread keeps to the former interval
+    /// until its next sample.
+    fn apply(&self) -> Result<(), Code> {
+        let Some(jvmti) = self.environment else {
+            return Ok(());
+        };
+        let every_object = 1;
+        let wanted = match self.open {
+            0 => self.sampling,
+            _ => every_object,
+        };
+        let interval = match wanted {
+            0 => return jvmti.enable(event::SAMPLED_ALLOCATION, false),
+            // The JVM takes every object at 0.
+            1 => 0,
+            bytes => i32::try_from(bytes).unwrap_or(i32::MAX),
+        };
+        jvmti.set_sampling_interval(interval)?;
+        jvmti.enable(event::SAMPLED_ALLOCATION, true)
+    }
+
+    fn open(&mut self) -> bool {
+        if self.environment.is_none() {
+            return false;
+        }
+        self.open += 1;
+        OPEN.store(true, Ordering::Relaxed);
+        let applied = self.apply();
+        if applied.is_err() {
+            self.close(1);
+        }
+        applied.is_ok()
+    }
+
+    fn close(&mut self, regions: u32) {
+        let were_open = self.open > 0;
+        self.open -= regions;
+        if were_open && self.open == 0 {
+            OPEN.store(false, Ordering::Relaxed);
+            EPOCH.fetch_add(1, Ordering::Relaxed);
+            // What fails here failed when the region was opened.
+            let _ = self.apply();
+        }
+    }
+
+    /// Takes the environment away, and with it the regions that are open.
+    fn take(&mut self) -> Option<Jvmti> {
+        self.close(self.open);
+        self.own = false;
+        self.sampling = 0;
+        self.term += 1;
+        self.environment.take()
+    }
+}
+
 thread_local! {
     static REGION: Cell<u64> = const { Cell::new(0) };
+    /// How many regions this thread has opened, and in which term.
+    static OPENED: Cell<(u32, u32)> = const { Cell::new((0, 0)) };
     /// Whether an allocation of this thread was told.
     static SEEN: Cell<bool> = const { Cell::new(false) };
     static THREADS_EPOCH: Cell<u32> = const { Cell::new(0) };
@@ -36,33 +115,45 @@ const MADE_BY_JVM: [&str; 4] = [
     "Lsun/",
 ];
 
-/// Allocations can be asked for in this environment from now on.
+/// Allocations can be asked for in this environment of a recording from now on.
 pub fn offer(jvmti: Jvmti) {
-    *locked(&ALLOCATIONS) = Some(jvmti);
+    let mut allocations = locked(&ALLOCATIONS);
+    allocations.environment = Some(jvmti);
+    allocations.own = false;
 }
 
 /// The environment is about to go.
 pub fn withdraw(jvmti: Jvmti) {
     let mut allocations = locked(&ALLOCATIONS);
-    if allocations.is_some_and(|offered| offered == jvmti) {
-        *allocations = None;
+    if allocations.environment == Some(jvmti) {
+        allocations.take();
     }
 }
 
-/// Without anybody who records, regions have an environment of their own.
-pub fn keep_own(vm: Vm) {
+/// Says what the recording wants: the mean number of bytes between two samples.
+pub fn sample(bytes: u32) -> Result<(), Code> {
     let mut allocations = locked(&ALLOCATIONS);
-    if allocations.is_none() {
+    allocations.sampling = bytes;
+    allocations.apply()
+}
+
+/// Without anybody who records, which the slot stands for, regions have an environment of their own.
+pub fn keep_own(vm: Vm, _: &Slot) {
+    let mut allocations = locked(&ALLOCATIONS);
+    if allocations.environment.is_none() {
         // Without it regions cannot be seen, which is said when one is opened.
-        *allocations = crate::environment(vm).ok().map(|made| made.0);
+        allocations.environment = crate::environment(vm).ok().map(|made| made.0);
+        allocations.own = allocations.environment.is_some();
     }
 }
 
 /// Gives that one up for somebody who comes to record.
 pub fn give_up_own() {
-    let own = locked(&ALLOCATIONS).take();
-    if let Some(own) = own {
-        own.dispose();
+    let mut allocations = locked(&ALLOCATIONS);
+    if allocations.own {
+        if let Some(own) = allocations.take() {
+            own.dispose();
+        }
     }
 }
 
@@ -73,21 +164,31 @@ fn tags() -> Option<Jvmti> {
 
 /// Whether a region is open, so that all allocations are told.
 pub fn are_open() -> bool {
-    OPEN.load(Ordering::Relaxed) > 0
+    OPEN.load(Ordering::Relaxed)
 }
 
-/// Opens a region; false if allocations of this thread are not told.
+/// Opens a region; false, and none is open, if allocations of this thread are not told.
 pub fn open(jni: Jni) -> bool {
-    OPEN.fetch_add(1, Ordering::Relaxed);
-    let jvmti = *locked(&ALLOCATIONS);
-    let Some(jvmti) = jvmti.filter(|_| tags().is_some()) else {
+    if tags().is_none() || !count_opened() {
         return false;
-    };
-    let every_object = 0;
-    let enabled = jvmti
-        .set_sampling_interval(every_object)
-        .and_then(|()| jvmti.enable(event::SAMPLED_ALLOCATION, true));
-    enabled.is_ok() && sees_all(jni)
+    }
+    // Not under the lock: it allocates.
+    let sees = sees_all(jni);
+    if !sees {
+        close();
+    }
+    sees
+}
+
+fn count_opened() -> bool {
+    let mut allocations = locked(&ALLOCATIONS);
+    let opened = allocations.open();
+    if opened {
+        let (term, count) = OPENED.get();
+        let before = if term == allocations.term { count } else { 0 };
+        OPENED.set((allocations.term, before + 1));
+    }
+    opened
 }
 
 /// What a thread got to allocate from before is used up without being told, and the former interval goes on until the next
@@ -114,22 +215,15 @@ pub fn enter(region: u64) {
     REGION.set(region);
 }
 
-/// Closes a region; after the last one allocations are sampled as before.
+/// Closes a region of this thread, unless that went with its environment; after the last one allocations are sampled as before.
 pub fn close() {
     REGION.set(0);
-    if OPEN.fetch_sub(1, Ordering::Relaxed) > 1 {
-        return;
+    let mut allocations = locked(&ALLOCATIONS);
+    let (term, count) = OPENED.get();
+    if term == allocations.term && count > 0 {
+        OPENED.set((term, count - 1));
+        allocations.close(1);
     }
-    EPOCH.fetch_add(1, Ordering::Relaxed);
-    let jvmti = *locked(&ALLOCATIONS);
-    let Some(jvmti) = jvmti else { return };
-    let wanted = current().map_or(0, |session| session.sampling.load(Ordering::Relaxed));
-    // What fails here failed when the region was opened.
-    let _ = match wanted {
-        0 => jvmti.enable(event::SAMPLED_ALLOCATION, false),
-        1 => jvmti.set_sampling_interval(0),
-        bytes => jvmti.set_sampling_interval(i32::try_from(bytes).unwrap_or(i32::MAX)),
-    };
 }
 
 /// Called for every allocation that is told.
@@ -217,13 +311,13 @@ mod tests {
 
     #[test]
     fn chosen_samples_stand_for_all_bytes() {
-        OPEN.fetch_add(1, Ordering::Relaxed);
+        OPEN.store(true, Ordering::Relaxed);
         let interval = 10_000;
         let mut chosen = 0;
         for i in 0..1_000_000 {
             chosen += u32::from(is_sample(16 + i % 5 * 8, interval));
         }
-        OPEN.fetch_sub(1, Ordering::Relaxed);
+        OPEN.store(false, Ordering::Relaxed);
         // 32 MB in all: 3,200 samples, give or take 57.
         assert!((2_900..3_500).contains(&chosen), "{chosen}");
     }

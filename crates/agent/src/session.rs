@@ -1,7 +1,8 @@
 //! One recording: the connection to the recorder, what is followed, and the threads that work for it. There is at most
-//! one at a time; the JVM's events find it through [`current`].
+//! one at a time, which has the [`Slot`]; the JVM's events find it through [`visit`].
 
 use std::collections::VecDeque;
+use std::ops::Deref;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
@@ -18,10 +19,14 @@ use crate::jvmti::Jvmti;
 use crate::options::Options;
 use crate::outbox::Outbox;
 use crate::perf::{Counter, PerfData};
+use crate::say;
 use crate::symbols::Symbols;
 
 static CURRENT: RwLock<Option<Arc<Session>>> = RwLock::new(None);
+static TAKEN: AtomicBool = AtomicBool::new(false);
 
+/// Longer than the end of a recording waits for its recorder and the last events.
+const SLOT_PATIENCE: Duration = Duration::from_secs(10);
 const COST_EVERY: Duration = Duration::from_secs(1);
 
 /// What the agent thread does next.
@@ -35,6 +40,41 @@ pub enum Work {
     Disconnected,
     /// The JVM ends; nothing needs to be taken away.
     JvmEnds,
+}
+
+/// The right to record, from before an environment is made until it is gone: the JVM gives some capabilities to one environment
+/// only.
+pub struct Slot(());
+
+impl Slot {
+    /// Waits for a recording that ends; nothing if it does not end soon, or there is one that goes on.
+    pub fn take() -> Option<Slot> {
+        let deadline = Instant::now() + SLOT_PATIENCE;
+        loop {
+            if let Some(slot) = Slot::take_if_free() {
+                return Some(slot);
+            }
+            let goes_on = current().is_some_and(|other| !other.is_ending());
+            if goes_on || Instant::now() > deadline {
+                return None;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    pub fn take_if_free() -> Option<Slot> {
+        // Not made for nothing: the slot is free when one is dropped.
+        match TAKEN.swap(true, Ordering::AcqRel) {
+            true => None,
+            false => Some(Slot(())),
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        TAKEN.store(false, Ordering::Release);
+    }
 }
 
 #[derive(Default)]
@@ -65,6 +105,9 @@ pub struct Session {
     wake: Condvar,
     ending: AtomicBool,
     thread_left: AtomicBool,
+    slot: Mutex<Option<Slot>>,
+    /// Events that are being worked on.
+    visits: AtomicU32,
 }
 
 /// What the agent cost.
@@ -79,6 +122,7 @@ pub struct Spent {
 
 impl Session {
     pub fn new(
+        slot: Slot,
         jvmti: Jvmti,
         stream: UnixStream,
         options: &Options,
@@ -116,39 +160,44 @@ impl Session {
             wake: Condvar::new(),
             ending: AtomicBool::new(false),
             thread_left: AtomicBool::new(false),
+            slot: Mutex::new(Some(slot)),
+            visits: AtomicU32::new(0),
         }
     }
 
-    /// Makes it the current one; fails if there is another that does not end soon.
-    pub fn install(self: &Arc<Session>) -> Result<(), ()> {
-        let deadline = Instant::now() + Duration::from_secs(5);
-        loop {
-            let mut current = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
-            match &*current {
-                None => {
-                    *current = Some(Arc::clone(self));
-                    return Ok(());
-                }
-                Some(other) if !other.is_ending() || Instant::now() > deadline => return Err(()),
-                Some(_) => {}
-            }
-            drop(current);
-            thread::sleep(Duration::from_millis(10));
-        }
+    /// Makes it the current one; it has the slot, so there is no other.
+    pub fn install(self: &Arc<Session>) {
+        *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(self));
     }
 
-    /// From now on events find nothing.
-    pub fn uninstall(&self) {
+    /// From now on events find nothing. Waits for those that are being worked on; false if they take too long.
+    pub fn uninstall(&self, patience: Duration) -> bool {
         *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = None;
+        let deadline = Instant::now() + patience;
+        while self.visits.load(Ordering::Acquire) > 0 {
+            if Instant::now() > deadline {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    /// Another recording can begin once the slot is dropped.
+    pub fn give_slot(&self) -> Option<Slot> {
+        locked(&self.slot).take()
     }
 
     /// Starts the threads that talk to the recorder. They are not the JVM's: it does not stop or count them.
     pub fn connect(self: &Arc<Session>) -> std::io::Result<()> {
         let reading = Arc::clone(self);
         let orders = self.stream.try_clone()?;
-        spawn("anthill-orders", move || reading.read_orders(orders))?;
+        let stack = 256 << 10;
+        spawn("anthill-orders", stack, move || {
+            reading.read_orders(orders);
+        })?;
         let writing = Arc::clone(self);
-        spawn("anthill-events", move || writing.write_events())
+        spawn("anthill-events", stack, move || writing.write_events())
     }
 
     /// Ends the connection; the threads that talk to the recorder end with it.
@@ -241,7 +290,7 @@ impl Session {
                     self.give(Work::Order(order));
                 }
                 Err(why) => {
-                    eprintln!("anthill: an order cannot be read, recording ends: {why}");
+                    say(&format!("an order cannot be read, recording ends: {why}"));
                     break;
                 }
             }
@@ -266,6 +315,32 @@ impl Session {
     }
 }
 
+/// An event that is being worked on for a recording, whose environments stay meanwhile.
+pub struct Visit(Arc<Session>);
+
+impl Deref for Visit {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.0
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.0.visits.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// For an event: the recording that is going on, if any.
+pub fn visit() -> Option<Visit> {
+    let current = CURRENT.read().unwrap_or_else(PoisonError::into_inner);
+    let session = current.as_ref()?;
+    // Under the lock, so that whoever uninstalls the session sees it.
+    session.visits.fetch_add(1, Ordering::Relaxed);
+    Some(Visit(Arc::clone(session)))
+}
+
 /// The recording that is going on, if any.
 pub fn current() -> Option<Arc<Session>> {
     CURRENT
@@ -279,10 +354,14 @@ pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A thread that gets no signals: they are for the program.
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+pub fn spawn(
+    name: &str,
+    stack: usize,
+    work: impl FnOnce() + Send + 'static,
+) -> std::io::Result<()> {
     thread::Builder::new()
         .name(name.to_owned())
-        .stack_size(256 << 10)
+        .stack_size(stack)
         .spawn(move || {
             block_signals();
             work();

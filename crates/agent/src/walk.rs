@@ -92,20 +92,21 @@ impl Walker {
         jni: Jni,
         unlisted: &HashSet<u64>,
     ) -> Result<(), String> {
-        let mut classes = tags.loaded_classes().map_err(classes_failed)?;
         let unlisted: Vec<u64> = unlisted.iter().copied().take(MOST_UNLISTED).collect();
-        if !unlisted.is_empty() {
-            classes.extend(tags.objects_with_tags(&unlisted).unwrap_or_default());
-        }
-        for class in classes {
-            let id = tag_class(session, tags, class);
-            if self.shaped.insert(id) {
-                let shape = jni.in_frame(|| Ok(shape(session, tags, jni, class, id)))?;
-                session.outbox.say(&FromAgent::Shape(shape));
+        jni.in_frame(|| {
+            let mut classes = tags.loaded_classes().map_err(classes_failed)?;
+            if !unlisted.is_empty() {
+                classes.extend(tags.objects_with_tags(&unlisted).unwrap_or_default());
             }
-            jni.delete_local(class);
-        }
-        Ok(())
+            for class in classes {
+                let id = tag_class(session, tags, class);
+                if self.shaped.insert(id) {
+                    let shape = jni.in_frame(|| Ok(shape(session, tags, jni, class, id)))?;
+                    session.outbox.say(&FromAgent::Shape(shape));
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Gives all classes ids, and looks which virtual threads there are.
@@ -115,15 +116,16 @@ impl Walker {
         tags: Jvmti,
         jni: Jni,
     ) -> Result<Option<VirtualThreads<'a>>, String> {
-        let mut virtual_threads = None;
-        for class in tags.loaded_classes().map_err(classes_failed)? {
-            tag_class(session, tags, class);
-            if tags.class_signature(class).as_deref() == Some(VirtualThreads::CLASS) {
-                virtual_threads = Some(VirtualThreads::find(session, tags, jni, class)?);
+        jni.in_frame(|| {
+            let mut virtual_threads = None;
+            for class in tags.loaded_classes().map_err(classes_failed)? {
+                tag_class(session, tags, class);
+                if tags.class_signature(class).as_deref() == Some(VirtualThreads::CLASS) {
+                    virtual_threads = Some(VirtualThreads::find(session, tags, jni, class)?);
+                }
             }
-            jni.delete_local(class);
-        }
-        Ok(virtual_threads)
+            Ok(virtual_threads)
+        })
     }
 }
 

@@ -81,11 +81,11 @@ impl Jvm {
         }
     }
 
-    /// Asks for a dump of all objects without a collection before it.
+    /// Asks for a dump of all objects without a collection before it. A dump that is not whole is none.
     pub fn dump(&self, path: &Path) -> Result<(), Error> {
         let command = format!("GC.heap_dump -all {}", path.display());
         let answer = self.ask(&["jcmd", &command, "", ""])?;
-        if path.is_file() {
+        if answer.contains("Heap dump file created") {
             Ok(())
         } else {
             Err(self.refused(format!("it writes no dump: {}", answer.trim())))

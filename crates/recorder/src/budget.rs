@@ -91,6 +91,13 @@ impl Budget {
         self.last = Some(Taken { at, seconds, heap });
     }
 
+    /// A state that came to nothing: it is tried again no sooner than after a whole one.
+    pub fn failed(&mut self, at: Duration, heap: u64, cost: Cost) {
+        let seconds = self.seconds(cost).max(self.expected(heap));
+        self.taken(at, heap, cost);
+        self.last = Some(Taken { at, seconds, heap });
+    }
+
     /// Seconds of the program's time that states took so far.
     pub fn spent(&self) -> f64 {
         self.spent

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,8 +77,8 @@ impl Converter {
             for job in waiting {
                 let before = own_cpu();
                 let mut lost_identities = None;
-                let result = workers(job.urgent).and_then(|pool| {
-                    pool.install(|| convert(&job, &definitions, &writer, &mut lost_identities))
+                let result = in_background(job.urgent, || {
+                    convert(&job, &definitions, &writer, &mut lost_identities)
                 });
                 // Written or not, it is of no more use.
                 let _ = fs::remove_file(&job.path);
@@ -111,8 +112,18 @@ impl Drop for Converter {
     }
 }
 
-/// Threads that use all cores: only where nobody else wants them, unless somebody waits for the state.
-pub fn workers(urgent: bool) -> Result<ThreadPool, String> {
+/// Works with all cores, but only where nobody else wants them unless it is urgent. Whoever waits for the result gets one,
+/// also if the work fails in a way that it should not.
+pub fn in_background<T: Send>(
+    urgent: bool,
+    work: impl FnOnce() -> Result<T, String> + Send,
+) -> Result<T, String> {
+    let pool = workers(urgent)?;
+    let done = catch_unwind(AssertUnwindSafe(|| pool.install(work)));
+    done.unwrap_or_else(|_| Err("Anthill failed; what it said is a defect of its own".to_owned()))
+}
+
+fn workers(urgent: bool) -> Result<ThreadPool, String> {
     let pool = ThreadPoolBuilder::new().start_handler(move |_| {
         if !urgent {
             // Where that is refused, it works all the same.

@@ -79,19 +79,20 @@ impl Events {
         self.agent_cpu
     }
 
-    /// Hands everything to the trace.
+    /// Hands everything to the trace; if it cannot be written, what was not handed over goes on waiting.
     pub fn write(&mut self, writer: &mut TraceWriter) -> Result<(), trace::Error> {
         if self.lost > 0 {
             let lost = std::mem::take(&mut self.lost);
             let reason = "the trace could not be written for a while";
             self.dropped(self.clock.now_ns(), "events", lost, reason);
         }
-        for waiting in std::mem::take(&mut self.waiting) {
-            match waiting {
-                Waiting::Ready(event) => writer.add(event)?,
-                Waiting::Said(message) => self.translate(message, writer)?,
-            }
-        }
+        let mut waiting = std::mem::take(&mut self.waiting).into_iter();
+        let handed_over = waiting.try_for_each(|one| match one {
+            Waiting::Ready(event) => writer.add(event),
+            Waiting::Said(message) => self.translate(message, writer),
+        });
+        self.waiting = waiting.collect();
+        handed_over?;
         writer.flush()
     }
 

@@ -105,6 +105,8 @@ pub fn remove_leftovers(base: &Path, prefix: &str) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let recorder = name.to_str().and_then(|name| name.strip_prefix(prefix));
+        // The number of a JVM may follow.
+        let recorder = recorder.and_then(|name| name.split('-').next());
         let pid = recorder.and_then(|pid| Pid::from_raw(pid.parse().ok()?));
         if pid.is_some_and(|pid| test_kill_process(pid).is_err()) {
             let _ = fs::remove_dir_all(entry.path());

@@ -80,12 +80,15 @@ impl RecordingOptions {
     }
 
     /// Where the `index`-th JVM, from 0, that a command started is recorded to; never a file that is
-    /// there already, except the one that was reserved.
+    /// there already, except the one that was reserved. It is made, so that nobody else takes it.
     pub(crate) fn trace_of(&self, jvm: u32, index: usize) -> PathBuf {
         let names = (index..).map(|index| self.name_of(jvm, index));
         let mut free = names.filter(|path| {
             let reserved = index == 0 && self.output.as_ref() == Some(path);
-            reserved || self.replace || !path.exists()
+            let is_there = |made: io::Result<File>| {
+                made.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
+            };
+            reserved || self.replace || !is_there(File::create_new(path))
         });
         free.next().unwrap_or_default()
     }

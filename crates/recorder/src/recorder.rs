@@ -77,7 +77,9 @@ pub fn attach(
         .and_then(|()| wait_for_agent(&listener, jvm));
     let stream = loaded.inspect_err(|_| options.release())?;
     stop_on_signals(jvm.pid())?;
-    let recording = Recording::start(stream, options, 0, |pid| control_socket(&mut folder, pid))?;
+    let control = |pid| control_socket(&mut folder, pid);
+    let recording =
+        Recording::start(stream, options.clone(), 0, control).inspect_err(|_| options.release())?;
     if recording.trace().is_some() {
         for missing in recording.missing() {
             say(missing);

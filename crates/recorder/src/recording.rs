@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anthill_trace::{self as trace, Event, Facts, Moment, StateKind, TraceWriter};
 use anthill_wire::{self as wire, Frames, FromAgent, ToAgent};
@@ -23,22 +23,24 @@ use crate::events::Events;
 use crate::options::FIRST_SAMPLING;
 use crate::sampling::Sampling;
 use crate::schedule::Schedule;
-use crate::spool::{Spool, room};
+use crate::spool::{Room, Spool};
 use crate::walk::ClassTable;
-use crate::{Error, Identity, Jvm, RecordingOptions};
+use crate::{Error, Identity, Jvm, RecordingOptions, When};
 
 /// How often the time is looked at.
 const TICK: Duration = Duration::from_millis(250);
-/// How often waiting events are written: each time makes a block.
+/// How often waiting events are written: each time makes a block. More rarely when the recording is long, so that one
+/// of months has not too many of them.
 const WRITE_TICK: Duration = Duration::from_secs(1);
+const LONGEST_WRITE_TICK: Duration = Duration::from_secs(10);
+const WRITE_TICKS: u32 = 1000;
 /// Objects that are followed by weak handles at the same time: each makes the pause of a state about
 /// 300 ns longer.
 const MOST_FOLLOWED: u32 = 100_000;
-/// Of the disk that the trace is on, this much is left to others, or a twentieth if that is less.
-const LEFT_TO_OTHERS: u64 = 1 << 30;
-/// A state takes about a fifth of its dump; before the first is written, room for this much per
-/// byte of heap is asked for.
-const FIRST_STATE_PER_HEAP: f64 = 0.4;
+/// Before the first state is written, room for this much per byte of heap is asked for: with contents it takes up to a fifth of
+/// its dump, without them a small part of that.
+const FIRST_STATE_PER_HEAP: f64 = 0.1;
+const FIRST_STATE_WITH_CONTENTS: f64 = 0.4;
 
 /// The releases with virtual threads whose dumps have only those that are running.
 const HIDE_VIRTUAL_THREADS: [&str; 3] = ["19", "20", "21"];
@@ -61,8 +63,8 @@ struct Pending {
     reply: Option<Reply>,
     heap: u64,
     identities: Vec<(u64, u64)>,
-    /// After the agent is done with it.
-    done: Option<wire::StateDone>,
+    /// How long the program stood still for it, after the agent is done with it.
+    pause: Option<Duration>,
 }
 
 pub struct Recording {
@@ -96,6 +98,8 @@ pub struct Recording {
     written: Duration,
     /// The last failure to write, told once.
     trouble: Option<String>,
+    /// The recorder's processor time that the trace has been told of.
+    told_cpu: Duration,
 }
 
 /// Says something to the person who started the recording.
@@ -113,21 +117,20 @@ impl Recording {
             .try_clone()
             .map_err(|source| Error::file(Path::new("agent"), source))?;
         let mut frames = Frames::new(reading);
-        let hello = greet(&mut frames)?;
-        let trace = options.trace_of(hello.pid, index);
-        let writer = match options.trace {
-            true => {
-                let writer = TraceWriter::create(&trace, &facts(&hello, &options))?;
-                Some(Arc::new(Mutex::new(writer)))
+        let mut hello = greet(&mut frames)?;
+        hello.missing.extend(unfit(&options, &hello.collector));
+        let trace = options.trace.then(|| options.trace_of(hello.pid, index));
+        let (writer, beside) = match &trace {
+            Some(trace) => {
+                let writer = TraceWriter::create(trace, &facts(&hello, &options))?;
+                (
+                    Some(Arc::new(Mutex::new(writer))),
+                    folder_of(trace).to_owned(),
+                )
             }
-            false => None,
+            None => (None, std::env::temp_dir()),
         };
-        let temporary = std::env::temp_dir();
-        let beside = match options.trace {
-            true => folder_of(&trace),
-            false => &temporary,
-        };
-        let spool = Spool::new(options.spool.as_deref(), beside)?;
+        let spool = Spool::new(options.spool.as_deref(), &beside, hello.pid)?;
         let (sender, inputs) = mpsc::channel();
         control::serve(control(hello.pid)?, sender.clone(), Input::Control);
         listen(frames, sender.clone());
@@ -138,6 +141,10 @@ impl Recording {
                 let _ = sender.send(Input::Converted(converted));
             })
         });
+        let state_per_heap = match options.contents {
+            true => FIRST_STATE_WITH_CONTENTS,
+            false => FIRST_STATE_PER_HEAP,
+        };
         let mut recording = Recording {
             clock: Clock::new(hello.now_ns),
             budget: Budget::new(options.overhead, hello.cores),
@@ -156,13 +163,14 @@ impl Recording {
             orders: 0,
             states: 0,
             dropped_states: 0,
-            state_per_heap: FIRST_STATE_PER_HEAP,
-            used_heap: 0,
+            state_per_heap,
+            used_heap: hello.used_heap,
             last_gc: 0,
             sampling: Sampling::new(FIRST_SAMPLING),
             stopping: None,
             written: Duration::ZERO,
             trouble: None,
+            told_cpu: Duration::ZERO,
             hello,
         };
         recording.instruct();
@@ -298,7 +306,7 @@ impl Recording {
     fn pending_order(&mut self, order: u32) -> Option<&mut Pending> {
         self.pending
             .as_mut()
-            .filter(|pending| pending.order == order && pending.done.is_none())
+            .filter(|pending| pending.order == order && pending.pause.is_none())
     }
 
     fn collected(&mut self, gc: wire::Gc) {
@@ -366,7 +374,7 @@ impl Recording {
             reply,
             heap,
             identities: Vec::new(),
-            done: None,
+            pause: None,
         });
         self.send(&message);
     }
@@ -376,15 +384,12 @@ impl Recording {
         let trace = self.trace().ok_or("there is no trace")?;
         let trace = folder_of(&trace).to_owned();
         let needed = (heap as f64 * self.state_per_heap * 1.5) as u64;
-        let (free, total) = room(&trace);
-        let left = LEFT_TO_OTHERS.min(total / 20);
-        if free < needed + left {
+        let room = Room::of(&trace);
+        if room.usable() < needed {
             return Err(format!(
-                "no room for a state of about {} MB in {}: {} MB are free, and {} MB are left to others",
+                "no room for a state of about {} MB in {}: {room}",
                 needed >> 20,
                 trace.display(),
-                free >> 20,
-                left >> 20
             ));
         }
         Ok(())
@@ -399,25 +404,21 @@ impl Recording {
     }
 
     fn state_taken(&mut self, done: wire::StateDone) {
-        let Some(pending) = self
-            .pending
-            .as_mut()
-            .filter(|pending| pending.order == done.order)
-        else {
+        let Some(mut pending) = self.pending.take_if(|pending| pending.order == done.order) else {
             return;
         };
-        let failure = done.failure.clone();
-        let failure = failure.and_then(|reason| {
-            let asked = self.options.identity != Identity::All;
-            let dumped = asked && dumped_from_outside(self.hello.pid, &pending.path);
-            (!dumped).then_some(reason)
-        });
-        if let Some(reason) = failure {
-            let reply = pending.reply.take();
-            let _ = std::fs::remove_file(&pending.path);
-            self.pending = None;
-            return self.drop_state(&reason, reply);
-        }
+        let taken = match (&done.failure, self.options.identity) {
+            (Some(reason), Identity::All) => Err(reason.clone()),
+            _ => self.dump_pause(&done, &pending.path),
+        };
+        let pause = match taken {
+            Ok(pause) => pause,
+            Err(reason) => {
+                self.count_failure(&done, pending.heap);
+                let _ = std::fs::remove_file(&pending.path);
+                return self.drop_state(&reason, pending.reply);
+            }
+        };
         if let Some(reason) = &done.identities_missing {
             let time = self.clock.since_start(done.end_ns);
             self.events.dropped(time, "identities", 1, reason);
@@ -438,7 +439,7 @@ impl Recording {
                     Source::Walk(_) => StateKind::Walk,
                 },
                 mark: pending.mark.clone(),
-                pause: done.pause_ns,
+                pause: pause.as_nanos() as u64,
                 source_bytes: None,
             },
             contents: self.options.contents,
@@ -447,10 +448,45 @@ impl Recording {
             hides_virtual_threads: HIDE_VIRTUAL_THREADS
                 .contains(&self.hello.specification.as_str()),
         };
-        pending.done = Some(done);
+        pending.pause = Some(pause);
+        self.pending = Some(pending);
         if let Some(converter) = &self.converter {
             converter.convert(job);
         }
+    }
+
+    /// How long a dump stopped the program, or why there is none. A JVM without the management module still writes one
+    /// when it is asked from outside; what it began and could not finish it is not asked for again.
+    fn dump_pause(&self, done: &wire::StateDone, path: &Path) -> Result<Duration, String> {
+        let Some(reason) = &done.failure else {
+            return Ok(Duration::from_nanos(done.pause_ns));
+        };
+        if path.exists() {
+            return Err(reason.clone());
+        }
+        let asked = Instant::now();
+        let dumped = Jvm::find(self.hello.pid).and_then(|jvm| jvm.dump(path));
+        dumped.map(|()| asked.elapsed()).map_err(|_| reason.clone())
+    }
+
+    /// What came to nothing has its price, too.
+    fn count_failure(&mut self, done: &wire::StateDone, heap: u64) {
+        let cost = Cost {
+            pause: Duration::from_nanos(done.pause_ns),
+            beside: Duration::ZERO,
+        };
+        self.budget.failed(self.clock.now(), heap, cost);
+    }
+
+    fn tell_cost(&mut self, what: String, cost: Cost) {
+        self.told_cpu += cost.beside;
+        self.events.push(Event::Cost(trace::Cost {
+            time: self.clock.now_ns(),
+            pause: cost.pause.as_nanos() as u64,
+            agent: 0,
+            recorder: cost.beside.as_nanos() as u64,
+            what,
+        }));
     }
 
     fn state_written(&mut self, converted: Converted) {
@@ -458,15 +494,14 @@ impl Recording {
         let Some(pending) = self.pending.take() else {
             return;
         };
-        let Some(done) = pending.done else {
+        let Some(pause) = pending.pause else {
             return;
         };
         let now = self.clock.now();
         let cost = Cost {
-            pause: Duration::from_nanos(done.pause_ns),
+            pause,
             beside: converted.cpu,
         };
-        // Before the first collection nobody has said how much of the heap is used.
         let found = converted.result.as_ref();
         let found = found.map_or(0, |written| written.header.all.bytes);
         self.used_heap = self.used_heap.max(found);
@@ -480,13 +515,7 @@ impl Recording {
             Err(reason) => return self.drop_state(&reason, pending.reply),
         };
         self.states += 1;
-        self.events.push(Event::Cost(trace::Cost {
-            time: self.clock.now_ns(),
-            pause: done.pause_ns,
-            agent: 0,
-            recorder: converted.cpu.as_nanos() as u64,
-            what: format!("state {}", header.number),
-        }));
+        self.tell_cost(format!("state {}", header.number), cost);
         self.state_per_heap = bytes as f64 / pending.heap.max(header.all.bytes).max(1) as f64;
         if let Some(reply) = pending.reply {
             reply.done(&format!(
@@ -494,7 +523,7 @@ impl Recording {
                 header.number,
                 header.all.objects,
                 header.all.bytes,
-                done.pause_ns as f64 / 1e6
+                pause.as_secs_f64() * 1e3
             ));
         }
     }
@@ -542,7 +571,8 @@ impl Recording {
         self.take_if_due();
         self.check_if_due();
         let now = self.clock.now();
-        if now.saturating_sub(self.written) >= WRITE_TICK {
+        let tick = (now / WRITE_TICKS).clamp(WRITE_TICK, LONGEST_WRITE_TICK);
+        if now.saturating_sub(self.written) >= tick {
             self.written = now;
             self.write_events(say);
         }
@@ -587,12 +617,16 @@ impl Recording {
         let waiting = self
             .pending
             .as_ref()
-            .is_some_and(|pending| pending.done.is_some());
+            .is_some_and(|pending| pending.pause.is_some());
         if waiting {
             while let Ok(input) = self.inputs.recv() {
-                if let Input::Converted(converted) = input {
-                    self.state_written(converted);
-                    break;
+                match input {
+                    Input::Checked(result, cpu) => self.checked(result, cpu),
+                    Input::Converted(converted) => {
+                        self.state_written(converted);
+                        break;
+                    }
+                    _ => {}
                 }
             }
         }
@@ -606,8 +640,8 @@ impl Recording {
             time: self.clock.now_ns(),
             pause: 0,
             agent: self.events.agent_cpu(),
-            recorder: own_cpu().as_nanos() as u64,
-            what: "all".to_owned(),
+            recorder: own_cpu().saturating_sub(self.told_cpu).as_nanos() as u64,
+            what: "everything else".to_owned(),
         }));
         self.write_events(say);
         let (trace, mut text) = (self.trace(), self.summary());
@@ -659,9 +693,20 @@ impl Recording {
     }
 }
 
-/// A JVM without the management module still writes dumps when it is asked from outside.
-fn dumped_from_outside(pid: u32, path: &Path) -> bool {
-    Jvm::find(pid).and_then(|jvm| jvm.dump(path)).is_ok()
+/// What was asked for and cannot be had from this JVM, a sentence each.
+fn unfit(options: &RecordingOptions, collector: &str) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if options.when == When::FullGc && matches!(collector, "ZGC" | "Shenandoah") {
+        sentences.push(format!(
+            "states after full collections: {collector} only says that it pauses; `--at gc:N` or `--every` give some"
+        ));
+    }
+    if options.contents && options.identity == Identity::All {
+        let sentence =
+            "values and texts: `--identity all` does not read them, `--identity heads` does";
+        sentences.push(sentence.to_owned());
+    }
+    sentences
 }
 
 fn locked(writer: &Mutex<TraceWriter>) -> MutexGuard<'_, TraceWriter> {

@@ -2,9 +2,9 @@
 //! beside the trace. The dumps hold everything the program has, so only its user can read them.
 
 use std::fs::{self, DirBuilder};
-use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
+use std::{fmt, io};
 
 use rustix::process::geteuid;
 
@@ -16,14 +16,21 @@ const MEMORY: &str = "/dev/shm";
 const DUMP_PER_HEAP: f64 = 1.8;
 const DUMP_AT_LEAST: u64 = 32 << 20;
 
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+
+/// Of the disk that something is written to, this much is left to others, or a twentieth if that is less.
+const LEFT_TO_OTHERS: u64 = 1 << 30;
+
+/// The folders of one JVM's dumps: a recorder may record several, whose dumps have the same names.
 pub struct Spool {
     /// In the order in which they are tried.
     folders: Vec<PathBuf>,
+    jvm: u32,
 }
 
 impl Spool {
     /// Makes the folders; `chosen` is the user's, `beside` the folder of the trace.
-    pub fn new(chosen: Option<&Path>, beside: &Path) -> Result<Self, Error> {
+    pub fn new(chosen: Option<&Path>, beside: &Path, jvm: u32) -> Result<Self, Error> {
         let bases = match chosen {
             Some(chosen) => vec![chosen.to_owned()],
             None => vec![PathBuf::from(MEMORY), beside.to_owned()],
@@ -33,15 +40,19 @@ impl Spool {
         let mut failure = None;
         for base in bases {
             remove_leftovers(&base, &prefix);
-            let folder = base.join(format!("{prefix}{}", std::process::id()));
-            match private_folder(&folder) {
-                Ok(()) => folders.push(folder),
+            // The JVM may have another working folder.
+            let made = path::absolute(&base).and_then(|base| {
+                let folder = base.join(format!("{prefix}{}-{jvm}", std::process::id()));
+                private_folder(&folder).map(|()| folder)
+            });
+            match made {
+                Ok(folder) => folders.push(folder),
                 Err(source) => failure = Some(Error::file(&base, source)),
             }
         }
         match failure {
             Some(failure) if folders.is_empty() => Err(failure),
-            _ => Ok(Spool { folders }),
+            _ => Ok(Spool { folders, jvm }),
         }
     }
 
@@ -50,7 +61,7 @@ impl Spool {
         let needed = (heap as f64 * DUMP_PER_HEAP) as u64 + DUMP_AT_LEAST;
         let mut rooms = Vec::new();
         for folder in &self.folders {
-            let free = room_for_dump(folder);
+            let free = self.room_for_dump(folder);
             if free >= needed {
                 return Ok(folder.join(name));
             }
@@ -61,6 +72,18 @@ impl Spool {
             "no room for a dump of about {needed} MB: {}",
             rooms.join(", ")
         ))
+    }
+
+    /// Bytes that may be written there; of the memory that is free, for the machine and for the JVM, who is the one that
+    /// writes, no more than half.
+    fn room_for_dump(&self, folder: &Path) -> u64 {
+        let room = Room::of(folder);
+        if folder.starts_with(MEMORY) {
+            room.free
+                .min(free_memory().min(left_in_groups(self.jvm)) / 2)
+        } else {
+            room.usable()
+        }
     }
 }
 
@@ -80,20 +103,32 @@ fn private_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Free bytes and all bytes of the disk a folder is on.
-pub fn room(folder: &Path) -> (u64, u64) {
-    rustix::fs::statvfs(folder).map_or((0, 0), |stat| {
-        (stat.f_bavail * stat.f_frsize, stat.f_blocks * stat.f_frsize)
-    })
+/// The disk a folder is on, in bytes.
+pub struct Room {
+    free: u64,
+    left_to_others: u64,
 }
 
-/// Bytes that may be written there; of the machine's free memory no more than half.
-fn room_for_dump(folder: &Path) -> u64 {
-    let (on_disk, _) = room(folder);
-    if folder.starts_with(MEMORY) {
-        on_disk.min(free_memory() / 2)
-    } else {
-        on_disk
+impl Room {
+    pub fn of(folder: &Path) -> Room {
+        let (free, total) = rustix::fs::statvfs(folder).map_or((0, 0), |stat| {
+            (stat.f_bavail * stat.f_frsize, stat.f_blocks * stat.f_frsize)
+        });
+        Room {
+            free,
+            left_to_others: LEFT_TO_OTHERS.min(total / 20),
+        }
+    }
+
+    pub fn usable(&self) -> u64 {
+        self.free.saturating_sub(self.left_to_others)
+    }
+}
+
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let (free, left) = (self.free >> 20, self.left_to_others >> 20);
+        write!(f, "{free} MB are free, and {left} MB are left to others")
     }
 }
 
@@ -108,6 +143,30 @@ fn free_memory() -> u64 {
     kilobytes.map_or(0, |kilobytes: u64| kilobytes << 10)
 }
 
+/// Bytes of memory that a process may still take before its control group, or one around it, has reached its limit.
+fn left_in_groups(process: u32) -> u64 {
+    let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"));
+    let group = Path::new(CONTROL_GROUPS).join(group.unwrap_or_default());
+    let around = group
+        .ancestors()
+        .take_while(|group| group.starts_with(CONTROL_GROUPS));
+    around.filter_map(left_in_group).min().unwrap_or(u64::MAX)
+}
+
+/// Nothing if the group has no limit. What it has of files in memory can be given back.
+fn left_in_group(group: &Path) -> Option<u64> {
+    let read = |name: &str| fs::read_to_string(group.join(name)).ok();
+    let limit: u64 = read("memory.max")?.trim().parse().ok()?;
+    let used: u64 = read("memory.current")?.trim().parse().ok()?;
+    let kinds = read("memory.stat").unwrap_or_default();
+    let files = kinds
+        .lines()
+        .find_map(|line| line.strip_prefix("inactive_file "));
+    let files = files.and_then(|bytes| bytes.trim().parse().ok());
+    Some(limit.saturating_sub(used.saturating_sub(files.unwrap_or(0))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,7 +174,7 @@ mod tests {
     #[test]
     fn a_dump_that_does_not_fit_is_refused_with_the_figures() {
         let folder = tempfile::tempdir().unwrap();
-        let spool = Spool::new(Some(folder.path()), folder.path()).unwrap();
+        let spool = Spool::new(Some(folder.path()), folder.path(), 1).unwrap();
         assert!(spool.place("a.hprof", 1 << 20).is_ok());
         let refused = spool.place("b.hprof", 1 << 60).unwrap_err();
         assert!(refused.contains("no room for a dump of about"), "{refused}");
@@ -126,14 +185,52 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let mut gone = std::process::Command::new("true").spawn().unwrap();
         gone.wait().unwrap();
-        let left = base
-            .path()
-            .join(format!("anthill-{}-r{}", geteuid().as_raw(), gone.id()));
+        let left = base.path().join(format!(
+            "anthill-{}-r{}-4711",
+            geteuid().as_raw(),
+            gone.id()
+        ));
         fs::create_dir(&left).unwrap();
         fs::write(left.join("1.hprof"), "private").unwrap();
-        let spool = Spool::new(Some(base.path()), base.path()).unwrap();
+        let spool = Spool::new(Some(base.path()), base.path(), 1).unwrap();
         assert!(!left.exists());
         drop(spool);
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn two_jvms_of_a_recorder_do_not_share_their_dumps() {
+        let base = tempfile::tempdir().unwrap();
+        let of = |jvm| Spool::new(Some(base.path()), base.path(), jvm).unwrap();
+        let (one, other) = (of(1), of(2));
+        let place = |spool: &Spool| spool.place("1.state", 0).unwrap();
+        fs::write(place(&one), "of the one").unwrap();
+        fs::write(place(&other), "of the other").unwrap();
+        assert_eq!(fs::read_to_string(place(&one)).unwrap(), "of the one");
+        drop(one);
+        assert_eq!(fs::read_to_string(place(&other)).unwrap(), "of the other");
+    }
+
+    #[test]
+    fn a_jvm_with_another_working_folder_finds_the_place() {
+        let spool = Spool::new(Some(Path::new(".")), Path::new("."), 1).unwrap();
+        assert!(spool.place("1.state", 0).unwrap().is_absolute());
+    }
+
+    #[test]
+    fn the_limit_of_a_control_group_counts() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(group.path().join(name), text).unwrap();
+        assert_eq!(left_in_group(group.path()), None);
+        write("memory.max", "max\n");
+        write("memory.current", "700\n");
+        assert_eq!(left_in_group(group.path()), None);
+        write("memory.max", "1000\n");
+        assert_eq!(left_in_group(group.path()), Some(300));
+        write(
+            "memory.stat",
+            "anon 400\ninactive_file 200\nactive_file 100\n",
+        );
+        assert_eq!(left_in_group(group.path()), Some(500));
     }
 }

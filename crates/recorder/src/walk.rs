@@ -12,7 +12,7 @@ use anthill_heap::{
     Frame, HeapColumns, HeapState, ObjectId, Offsets, Root, RootOrigin, Sizes, StackTrace,
     StaticField, Strength, Tables, Thread, Value,
 };
-use anthill_hprof::RecordedValues;
+use anthill_hprof::{PresentBits, RecordedValues, Slots};
 use anthill_wire::walk::{Record, Records, ReferenceKind, RootFrame, RootKind};
 use anthill_wire::{self as wire, FieldPlace, field_places};
 
@@ -80,6 +80,9 @@ struct Found {
 /// A reference: from which object, its place among that object's references, and where it leads.
 type Slot = (ObjectId, u32, ObjectId);
 
+/// The same without where it leads.
+type Place = (ObjectId, u32);
+
 impl Walk {
     pub fn read(path: &Path, table: &ClassTable) -> Result<Self, String> {
         let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -129,14 +132,15 @@ impl Walk {
             }
         }
         drop(bytes);
-        let (tables, columns, values) = builder.finish(&objects)?;
+        let (tables, columns, present) = builder.finish(&objects)?;
+        let state = HeapState {
+            tables,
+            columns,
+            addresses,
+        };
         Ok(Walk {
-            state: HeapState {
-                tables,
-                columns,
-                addresses,
-            },
-            values,
+            values: values(&state, &present),
+            state,
         })
     }
 }
@@ -147,8 +151,6 @@ struct FieldNumbers {
     first: usize,
     /// By number from `first`: what it is, if it is a reference.
     places: Vec<Option<FieldMeaning>>,
-    /// References that an instance has.
-    slots: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -312,15 +314,15 @@ impl<'a> Builder<'a> {
         });
     }
 
-    fn finish(
-        mut self,
-        objects: &[Found],
-    ) -> Result<(Tables, HeapColumns, RecordedValues), String> {
+    /// The tables, the columns, and which slots of which objects have references.
+    fn finish(mut self, objects: &[Found]) -> Result<(Tables, HeapColumns, Vec<Place>), String> {
         for slots in [&mut self.slots, &mut self.referents] {
             slots.sort_unstable();
             slots.dedup_by_key(|&mut (object, slot, _)| (object, slot));
         }
-        let values = self.values();
+        let slots = self.slots.iter().chain(&self.referents);
+        let mut present: Vec<Place> = slots.map(|slot| (slot.0, slot.1)).collect();
+        present.sort_unstable();
         let sizes = sizes(objects, &self.object_classes, &self.classes, self.table);
         let mut counts = Buffer::zeroed(objects.len() + 1);
         for (object, ..) in &self.slots {
@@ -346,40 +348,29 @@ impl<'a> Builder<'a> {
             ..Tables::default()
         };
         self.threads.into_tables(&mut tables);
-        Ok((tables, columns, values))
+        Ok((tables, columns, present))
     }
 }
 
-impl Builder<'_> {
-    /// Which references are there: a bit for each that an object could have.
-    fn values(&self) -> RecordedValues {
-        let slots_of = |(&class, &detail): (&ClassId, &u32)| match self.classes[class as usize].kind
-        {
-            ClassKind::Instance | ClassKind::Variable => self.fields[class as usize].slots as usize,
-            ClassKind::Array(FieldType::Object) => detail as usize,
-            ClassKind::Array(_) | ClassKind::Mirror => 0,
-        };
-        let mut total = 0;
-        let objects = self.object_classes.iter().zip(&self.details);
-        let starts: Vec<usize> = objects
-            .map(|object| {
-                total += slots_of(object);
-                total - slots_of(object)
-            })
-            .collect();
-        let mut present = vec![0u64; total.div_ceil(64)];
-        for &(object, slot, _) in self.slots.iter().chain(&self.referents) {
-            let class = self.object_classes[object as usize];
-            if self.classes[class as usize].kind != ClassKind::Mirror {
-                let bit = starts[object as usize] + slot as usize;
-                present[bit / 64] |= 1 << (bit % 64);
-            }
-        }
-        RecordedValues {
-            id_size: 8,
-            present: Some(present.into()),
-            contents: None,
-        }
+/// Which references are there, of all that objects could have; `present` in the order of objects and slots.
+fn values(state: &HeapState, present: &[Place]) -> RecordedValues {
+    let slots = Slots::new(state);
+    let mut bits = PresentBits::default();
+    let objects = state.columns.classes.iter().zip(&*state.columns.details);
+    let mut rest = present;
+    for (object, (&class, &detail)) in (0..).zip(objects) {
+        let own = rest.iter().take_while(|(of, _)| *of == object).count();
+        let (own, others) = rest.split_at(own);
+        rest = others;
+        let mut own = own.iter().map(|&(_, slot)| u64::from(slot)).peekable();
+        // Class objects have slots of their own, which are not among these.
+        let (count, _) = slots.of(class, detail);
+        bits.object((0..count).map(|slot| own.next_if_eq(&slot).is_some()));
+    }
+    RecordedValues {
+        id_size: 8,
+        present: Some(bits.words().into()),
+        contents: None,
     }
 }
 
@@ -472,7 +463,6 @@ fn field_numbers(table: &ClassTable, id: u64, weak: bool) -> FieldNumbers {
     FieldNumbers {
         first,
         places: places.iter().map(meaning).collect(),
-        slots,
     }
 }
 

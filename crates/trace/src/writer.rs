@@ -137,7 +137,6 @@ impl TraceWriter {
     /// Writes a heap state. Its header comes last: a state whose header is there is whole.
     pub fn state(&mut self, state: &StateToWrite) -> Result<StateHeader, Error> {
         let number = self.states + 1;
-        let (start, known) = (self.position, self.directory.len());
         let symbols = &mut self.symbols;
         let mut header = state.header(number, |name| symbols.class(name))?;
         let classes = state.state.classes();
@@ -150,6 +149,7 @@ impl TraceWriter {
             })
             .collect();
         self.flush()?;
+        let (start, known) = (self.position, self.directory.len());
         let mut parts: Vec<(u8, u32)> = Vec::new();
         let result = encode(state, &structures, number, &mut |label, bytes| {
             match parts.last_mut() {

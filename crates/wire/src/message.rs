@@ -91,6 +91,8 @@ structs! {
         pub cores: u32,
         /// Bytes; 0 if not known.
         pub max_heap: u64,
+        /// Bytes of heap in use at that moment, garbage included; 0 if not known.
+        pub used_heap: u64,
         /// Bytes objects are aligned to; 0 if not known.
         pub object_alignment: u32,
         pub compressed_references: Option<bool>,

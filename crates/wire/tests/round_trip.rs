@@ -63,6 +63,7 @@ fn from_agent(r: &mut Random) -> FromAgent {
             jvm_start_wall_ns: r.number(),
             cores: r.number() as u32,
             max_heap: r.number(),
+            used_heap: r.number(),
             object_alignment: r.number() as u32,
             compressed_references: r.maybe(Random::flag),
             missing: r.list(Random::text),

@@ -202,6 +202,22 @@ fn sampled_objects_are_followed_into_dumps() {
     }
 }
 
+/// A dump, which sets the limit of followed objects, and then samples that are followed.
+fn dump_and_follow_samples(recorder: &mut Recorder, listener: &Listener, limit: u32) {
+    let path = listener.folder().join("x.hprof");
+    recorder.order(&ToAgent::TakeDump(TakeDump {
+        order: 1,
+        path: path.to_str().unwrap().to_owned(),
+        collect: false,
+        find_heads: false,
+        limit,
+    }));
+    recorder.order(&ToAgent::SetSampling(SetSampling {
+        bytes: 16384,
+        follow: Follow::Handle,
+    }));
+}
+
 /// Sampled objects die all the time; they must not use up the limit when no dump is taken for long.
 #[test]
 fn dead_sampled_objects_make_room_for_new_ones() {
@@ -212,23 +228,7 @@ fn dead_sampled_objects_make_room_for_new_ones() {
     let flags = [&listener.flag(), "-Xmx256m", "-XX:+UseParallelGC"];
     let mut sample = Sample::start(jdk, "Recorded", &[], &flags);
     let mut recorder = listener.accept();
-    // Sets the limit.
-    recorder.order(&ToAgent::TakeDump(TakeDump {
-        order: 1,
-        path: listener
-            .folder()
-            .join("x.hprof")
-            .to_str()
-            .unwrap()
-            .to_owned(),
-        collect: false,
-        find_heads: false,
-        limit: 500,
-    }));
-    recorder.order(&ToAgent::SetSampling(SetSampling {
-        bytes: 16384,
-        follow: Follow::Handle,
-    }));
+    dump_and_follow_samples(&mut recorder, &listener, 500);
     recorder.flushed();
     // Some 25,000 samples, and a collection in between every few thousand.
     sample.send("churn 400");
@@ -239,6 +239,30 @@ fn dead_sampled_objects_make_room_for_new_ones() {
     });
     let followed = followed.count();
     assert!(followed > 1000, "{followed} samples were followed");
+}
+
+/// A dump without identities, as checks take them, has nothing to say about what is followed.
+#[test]
+fn sampled_objects_are_followed_after_a_dump_without_identities() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let listener = Listener::new(",sample=0");
+    let mut sample = Sample::start(jdk, "Recorded", &[], &[&listener.flag()]);
+    let mut recorder = listener.accept();
+    dump_and_follow_samples(&mut recorder, &listener, 0);
+    recorder.flushed();
+    sample.send("churn 50");
+    let samples: Vec<u64> = recorder
+        .flushed()
+        .iter()
+        .filter_map(|message| match message {
+            FromAgent::Sample(sample) => Some(sample.id),
+            _ => None,
+        })
+        .collect();
+    assert!(samples.len() > 100, "{} samples", samples.len());
+    assert!(samples.iter().all(|&id| id != 0), "{samples:?}");
 }
 
 #[test]

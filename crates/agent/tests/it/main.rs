@@ -3,6 +3,7 @@
 mod collections;
 mod dumps;
 mod recorder;
+mod regions;
 mod samples;
 mod sessions;
 mod walks;

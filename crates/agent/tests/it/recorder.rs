@@ -54,13 +54,19 @@ impl Listener {
 
     /// The connection of the agent, with everything it says.
     pub fn accept(&self) -> Recorder {
-        let (stream, _) = self.listener.accept().unwrap();
-        let heard = Arc::new((Mutex::new(Heard::default()), Condvar::new()));
-        let (reading, shared) = (stream.try_clone().unwrap(), Arc::clone(&heard));
+        let recorder = self.accept_deaf();
+        let reading = recorder.stream.try_clone().unwrap();
+        let shared = Arc::clone(&recorder.heard);
         thread::spawn(move || listen(reading, &shared));
+        recorder
+    }
+
+    /// The connection of the agent, without taking anything it says.
+    pub fn accept_deaf(&self) -> Recorder {
+        let (stream, _) = self.listener.accept().unwrap();
         Recorder {
             stream,
-            heard,
+            heard: Arc::default(),
             orders: 0,
         }
     }

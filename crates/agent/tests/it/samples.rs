@@ -102,6 +102,31 @@ fn the_weights_of_samples_add_up_to_what_was_allocated() {
     }
 }
 
+/// When sampling becomes sparser, the next sample of a thread still stands for as little as those before.
+#[test]
+fn a_sample_stands_for_the_interval_by_which_it_was_chosen() {
+    for jdk in Jdk::all() {
+        let listener = Listener::new(",sample=65536,stacks=8");
+        let mut sample = Sample::start(jdk, "Recorded", &[], &[&listener.flag()]);
+        let mut recorder = listener.accept();
+        recorder.hello();
+        sample.send("churn 5");
+        let before = Symbols::of(&recorder.flushed()).samples.len();
+        recorder.order(&ToAgent::SetSampling(SetSampling {
+            bytes: 1 << 30,
+            follow: Follow::Nothing,
+        }));
+        recorder.flushed();
+        sample.send("churn 5");
+        let symbols = Symbols::of(&recorder.flushed());
+        let mut later = symbols.samples[before..]
+            .iter()
+            .filter(|s| symbols.frames_named(s.stack, "churn").next().is_some());
+        let first = later.next().expect("it had been chosen before");
+        assert!(first.weight < 1 << 20, "{}", first.weight);
+    }
+}
+
 #[test]
 fn frames_have_methods_with_lines_and_stacks_are_cut() {
     for jdk in Jdk::all() {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anthill_testkit::{Jdk, Sample};
-use anthill_wire::{FromAgent, GoodbyeReason, PROTOCOL, Stop, ToAgent};
+use anthill_wire::{Follow, FromAgent, GoodbyeReason, PROTOCOL, SetSampling, Stop, ToAgent};
 
 use crate::recorder::Listener;
 use crate::{COLLECTORS, UNLOCK, everywhere, heads, heads_are_found};
@@ -32,6 +32,7 @@ fn the_agent_says_where_it_is() {
         assert_eq!(hello.specification, jdk.feature().to_string());
         assert_eq!(hello.collector, collector);
         assert_eq!(hello.max_heap, 200 << 20);
+        assert!((1..=hello.max_heap).contains(&hello.used_heap), "{hello:?}");
         assert_eq!(hello.object_alignment, 8);
         let compressed = (collector != "ZGC").then_some(true);
         let said = hello.compressed_references.filter(|&compressed| compressed);
@@ -108,6 +109,69 @@ fn a_second_recorder_is_sent_away_and_the_first_goes_on() {
         );
         let (done, _) = recorder.dump(&first.folder().join("x.hprof"));
         assert_eq!(done.failure, None);
+    }
+}
+
+/// The JVM gives samples of allocations to one environment at a time.
+#[test]
+fn a_recorder_that_comes_while_another_leaves_misses_nothing() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let (first, second) = (Listener::new(",sample=1"), Listener::new(",sample=16384"));
+    let mut sample = Sample::start(jdk, "Recorded", &["100"], &[&first.flag()]);
+    // The agent waits some seconds for it to take the last messages.
+    let mut leaving = first.accept_deaf();
+    sample.send("churn 100");
+    leaving.order(&ToAgent::Stop(Stop {}));
+    // Until the agent has read the order the other one is sent away.
+    while second.attach(&sample).trim_end().ends_with('1') {}
+    let mut recorder = second.accept();
+    let missing = recorder.hello().missing;
+    let said = |text: &String| text.starts_with("allocation samples");
+    assert!(!missing.iter().any(said), "{missing:?}");
+    sample.send("churn 20");
+    let samples = recorder.flushed();
+    let samples = samples.iter().filter(|m| matches!(m, FromAgent::Sample(_)));
+    assert!(samples.count() > 100);
+}
+
+/// Events are under way when the agent takes its environments away.
+#[test]
+fn recorders_come_and_go_while_the_program_allocates() {
+    for jdk in Jdk::all() {
+        let mut sample = Sample::start(jdk, "Recorded", &["100"], &[]);
+        sample.tell("run 5000");
+        for follow in [Follow::Tag, Follow::Handle].repeat(3) {
+            let listener = Listener::new(",sample=64");
+            listener.attach(&sample);
+            let mut recorder = listener.accept();
+            let bytes = 64;
+            recorder.order(&ToAgent::SetSampling(SetSampling { bytes, follow }));
+            recorder.wait_for("a sample with an id", |message| match message {
+                FromAgent::Sample(sample) => (sample.id != 0).then_some(()),
+                _ => None,
+            });
+            recorder.order(&ToAgent::Stop(Stop {}));
+            let messages = recorder.all_to_the_end();
+            assert_eq!(goodbye(&messages), Some(GoodbyeReason::Stopped));
+        }
+        sample.wait();
+        sample.send("churn 1");
+    }
+}
+
+/// What cannot be said is not said: `/dev/full` takes nothing.
+#[test]
+fn without_anybody_to_tell_the_program_runs_on() {
+    for jdk in Jdk::all() {
+        let listener = Listener::new("");
+        let flag = listener.flag();
+        drop(listener);
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut java = jdk.command("java");
+        java.args([&flag, "--version"]).stdout(Stdio::null());
+        assert!(java.stderr(full.unwrap()).status().unwrap().success());
     }
 }
 

@@ -306,8 +306,10 @@ fn every_class_loader_hears_of_its_own_violations() {
     let folder = api().to_str().unwrap();
     let sample = Sample::start_asserting(jdk, "AssertingLoaders", &[folder], &flags);
     assert_eq!(told(&sample, "different"), "true");
+    assert_eq!(told(&sample, "active"), "true");
     let counts = ["one", "other", "none"].map(|key| sample.count(key));
     assert_eq!(counts, [3, 1, 0], "{}", sample.log());
+    assert_eq!(children_of(sample.pid()).len(), 1, "one checks for all");
 }
 
 #[test]
@@ -399,14 +401,59 @@ fn the_program_goes_on_when_anthill_is_killed() {
 }
 
 fn child_of(pid: u32) -> String {
-    let children = format!("/proc/{pid}/task");
-    for task in fs::read_dir(children).unwrap().flatten() {
+    let mut children = children_of(pid);
+    assert!(!children.is_empty(), "JVM {pid} has started nothing");
+    children.remove(0)
+}
+
+fn children_of(pid: u32) -> Vec<String> {
+    let mut all = Vec::new();
+    for task in fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten() {
         let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        if let Some(child) = children.split_whitespace().next() {
-            return child.to_owned();
-        }
+        all.extend(children.split_whitespace().map(str::to_owned));
     }
-    panic!("JVM {pid} has started nothing");
+    all
+}
+
+#[test]
+fn nothing_of_the_thread_that_asserts_first_is_kept_alive() {
+    for jdk in Jdk::all() {
+        let flags = ["-Xmx96m", &plain("")];
+        let mut sample = Sample::start_asserting(jdk, "Asserting", &[], &flags);
+        sample.send("stranger");
+        assert_eq!(told(&sample, "kept"), "false", "JDK {}", jdk.version());
+    }
+}
+
+/// Alone the JVM's own word is what there is, before somebody was there and after.
+#[test]
+fn regions_are_seen_again_when_a_recorder_has_left_a_program_that_is_alone() {
+    let Some(jdk) = Jdk::installed() else { return };
+    agent();
+    let mut nowhere = Command::new("env");
+    nowhere.arg("ANTHILL_PROGRAM=/no/such/anthill");
+    let flags = ["-Xmx96m", &plain("")];
+    let mut sample = Sample::start_asserting_by(nowhere, jdk, "Asserting", &[], &flags);
+    sample.send("region leak");
+    violation_of(&sample, ORDER);
+    let pid = sample.pid().to_string();
+    let ran = run(&["attach", &pid, "--assertions"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    wait_until(|| {
+        sample.send("region leak");
+        let orders = violation_of(&sample, ORDER);
+        told(&sample, &format!("{orders}.path")).contains("KEPT")
+    });
+    assert_eq!(run(&["detach", &pid]).code, 0);
+    wait_until(|| {
+        sample.send("region leak");
+        let found = sample.count("found") as usize;
+        (0..found).any(|index| {
+            told(&sample, &format!("{index}.class")) == ORDER
+                && told(&sample, &format!("{index}.path")).is_empty()
+        })
+    });
+    assert!(!sample.log().contains("cannot be seen"), "{}", sample.log());
 }
 
 #[test]

@@ -113,6 +113,62 @@ fn a_state_equals_a_dump_of_the_same_moment_with_every_collector() {
     }
 }
 
+/// How many nodes of hash maps lead to a product, by whether another node follows, and the fields on the ways to products.
+fn fields(file: &[&str]) -> (Vec<(String, u64)>, Vec<String>) {
+    let product = "anthill.samples.Product";
+    let nodes = [
+        "--class",
+        "java.util.HashMap$Node",
+        "--by",
+        r#"field("value").type, field("next") == null"#,
+    ];
+    let tree = json(
+        &[
+            &["classify"],
+            file,
+            &nodes,
+            &["--least", "0", "--limit", "0"],
+        ]
+        .concat(),
+    );
+    let rows = |node: &Value| node["children"].as_array().unwrap().clone();
+    let of_products = rows(&tree["tree"]);
+    let of_products = of_products
+        .iter()
+        .find(|row| row["key"] == product)
+        .unwrap();
+    let followed = rows(of_products).into_iter().map(|row| {
+        let key = row["key"].as_str().unwrap().to_owned();
+        (key, row["objects"].as_u64().unwrap())
+    });
+    let paths = run(&[&["paths"], file, &[product]].concat());
+    let (_, from_cache) = paths.out.split_once("static idCache").unwrap();
+    let ways = from_cache.lines().take(4);
+    let field = |line: &str| line.rsplit('─').next().unwrap().trim().to_owned();
+    (followed.collect(), ways.map(field).collect())
+}
+
+/// There are more objects than are written as one part.
+#[test]
+fn the_fields_of_a_walk_are_those_of_a_dump() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let trace = scratch("fields.trace");
+    let options = [&ON_DEMAND[..], &["--identity", "all"]].concat();
+    let recorded = Recorded::start(jdk, &trace, &options, "MultiCache", &["40000"], &[]);
+    recorded.snapshot("now");
+    let dump = scratch("fields.hprof");
+    let jvm = recorded.jvm.parse().unwrap();
+    recorded.sample.dump_of(jvm, &dump, DumpOptions::default());
+    let trace = recorded.trace.clone();
+    recorded.end();
+    let of_dump = fields(&[dump.to_str().unwrap()]);
+    assert_eq!(
+        of_dump.0.iter().map(|(_, nodes)| nodes).sum::<u64>(),
+        80_000
+    );
+    assert_eq!(fields(&[&trace, "--at", "mark:now"]), of_dump);
+}
+
 /// Items that were born, died and survived while a tenth of the items was pushed and popped again.
 fn stack_items(arguments: &[&str], name: &str) -> [u64; 3] {
     let jdk = Jdk::installed().unwrap();
@@ -273,14 +329,14 @@ fn a_program_goes_on_when_its_recorder_is_killed() {
 #[test]
 fn a_full_disk_costs_states_but_neither_the_program_nor_the_trace() {
     let Some(jdk) = Jdk::installed() else { return };
-    let Some(disk) = SmallDisk::new("small-disk", "1m") else {
+    let Some(disk) = SmallDisk::new("small-disk", "8m") else {
         skipped("the full disk", "no tmpfs can be mounted; that needs root");
         return;
     };
     let trace = disk.0.join("full.trace");
     let recorded = Recorded::start(jdk, &trace, &ON_DEMAND, "MultiCache", &["100"], &[]);
     recorded.snapshot("fits");
-    std::fs::write(disk.0.join("ballast"), vec![7; 1 << 20]).unwrap_err();
+    std::fs::write(disk.0.join("ballast"), vec![7; 8 << 20]).unwrap_err();
     let refused = run(&["snapshot", &recorded.jvm, "does not fit"]);
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("no room"), "{}", refused.err);

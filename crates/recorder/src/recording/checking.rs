@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use anthill_trace::{self as trace, Event};
 use anthill_wire::{self as wire, ToAgent};
 
-use super::{Input, Recording, dumped_from_outside};
+use super::{Input, Recording};
 use crate::budget::Cost;
 use crate::checks::{Found, Run, Stage, Violation, shortened};
 use crate::clock::own_cpu;
-use crate::convert::workers;
+use crate::convert::in_background;
 
 /// How long the end of a recording waits for a check.
 const LAST_CHECK: Duration = Duration::from_secs(60);
@@ -72,22 +72,23 @@ impl Recording {
 
     /// Has a dump checked, beside everything else.
     pub(super) fn look_at(&mut self, run: Run, path: PathBuf, done: &wire::StateDone) {
-        if let Some(reason) = &done.failure {
-            if !dumped_from_outside(self.hello.pid, &path) {
+        let pause = match self.dump_pause(done, &path) {
+            Ok(pause) => pause,
+            Err(reason) => {
+                self.count_failure(done, self.used_heap);
                 let _ = std::fs::remove_file(&path);
-                return self.answer_check(&run, Err(reason.clone()));
+                return self.answer_check(&run, Err(reason));
             }
-        }
+        };
         let Some(checker) = self.checks.checker() else {
             return;
         };
         let (forgiven, urgent) = (run.forgiven, !run.asked.is_empty());
         let sender = self.sender.clone();
-        self.checks.stage = Stage::Checking(run, Duration::from_nanos(done.pause_ns));
+        self.checks.stage = Stage::Checking(run, pause);
         thread::spawn(move || {
             let before = own_cpu();
-            let result =
-                workers(urgent).and_then(|pool| pool.install(|| checker.check(&path, forgiven)));
+            let result = in_background(urgent, || checker.check(&path, forgiven));
             let _ = std::fs::remove_file(&path);
             // Nobody waits for it any more if the recording is over.
             let _ = sender.send(Input::Checked(result, own_cpu().saturating_sub(before)));
@@ -102,13 +103,7 @@ impl Recording {
         let now = self.clock.now();
         let cost = Cost { pause, beside: cpu };
         self.budget.taken(now, self.used_heap, cost);
-        self.events.push(Event::Cost(trace::Cost {
-            time: self.clock.now_ns(),
-            pause: pause.as_nanos() as u64,
-            agent: 0,
-            recorder: cpu.as_nanos() as u64,
-            what: "check of assertions".to_owned(),
-        }));
+        self.tell_cost("check of assertions".to_owned(), cost);
         let result = result.map(|found| self.checks.believed(found));
         match result {
             Ok((_, true)) if !run.asked.is_empty() && !run.again => {

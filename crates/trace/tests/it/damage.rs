@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use anthill_hprof::RecordedValues;
-use anthill_trace::{Event, Mark, StateToWrite, Trace, TraceWriter};
+use anthill_trace::{Event, Mark, Sample, StateToWrite, Trace, TraceWriter};
 
 use crate::{facts, list, moment, write};
 
@@ -94,6 +94,18 @@ fn a_disk_that_is_full_from_the_start_is_an_error() {
 const LIMIT: u64 = 64;
 const CHILD: &str = "ANTHILL_TRACE_TO_FILL";
 
+fn sample(time: u64, class: u32) -> Event {
+    Event::Sample(Sample {
+        time,
+        class,
+        size: 16,
+        weight: 16,
+        thread: None,
+        stack: None,
+        tracked: None,
+    })
+}
+
 /// Run by the next test in a process that may write no large files: writes until that fails,
 /// then goes on with less.
 #[test]
@@ -105,7 +117,12 @@ fn fill() {
     let heap = list(2000);
     let state =
         |number| StateToWrite::from_state(&heap, moment(number, number), RecordedValues::default());
-    let failed = (1..1000).find(|&number| writer.state(&state(number)).is_err());
+    let failed = (1..1000).find(|&number| {
+        // Something new comes with every state.
+        let class = writer.class(&format!("p.Class{number}"));
+        writer.add(sample(number, class)).unwrap();
+        writer.state(&state(number)).is_err()
+    });
     assert!(failed.is_some_and(|number| number > 2), "{failed:?}");
     assert!(writer.bytes() <= LIMIT << 10);
     // What is small still fits where the state did not.
@@ -135,6 +152,11 @@ fn a_disk_that_fills_up_costs_the_last_state_and_nothing_else() {
     assert_eq!(trace.damage(), [], "what was not completed is gone");
     assert!(trace.states().len() >= 2);
     assert_eq!(trace.timeline().marks[0].text, "full");
+    // What came before the state that failed is there with its name.
+    let samples = trace.timeline().samples.iter();
+    let names = samples.map(|sample| trace.symbols().class(sample.class).unwrap().to_owned());
+    let expected = (1..=trace.states().len() + 1).map(|number| format!("p.Class{number}"));
+    assert!(names.eq(expected));
     for state in trace.states() {
         trace.load(state.number).unwrap();
     }

@@ -6,6 +6,7 @@ import dev.anthill.Kind;
 import dev.anthill.Reaction;
 import dev.anthill.Violation;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -15,7 +16,8 @@ import java.util.Map;
  * Makes assertions that hold or not, has them checked and tells what came back.
  *
  * <p>Commands are a kind of assertion and {@code leak} or {@code fixed}: {@code dead leak}; what was leaked is forgotten before the
- * next. {@code later dead leak} asserts without a check. Others: {@code check}, {@code throw}, {@code million}, {@code collect}.
+ * next. {@code later dead leak} asserts without a check. {@code begin} and {@code end} are those of a region, {@code allocate 100}
+ * allocates. Others: {@code check}, {@code throw}, {@code million}, {@code collect}, {@code stranger}.
  */
 final class Asserting {
     /** Everything that is kept alive by mistake. */
@@ -23,6 +25,7 @@ final class Asserting {
 
     static final Map<String, Session> SESSIONS = new HashMap<>();
     static Table table = new Table();
+    static Order newest;
 
     static class Session {
         final String name;
@@ -88,6 +91,18 @@ final class Asserting {
                 break;
             case "collect":
                 System.gc();
+                break;
+            case "begin":
+                GcAssertions.startRegion();
+                break;
+            case "end":
+                GcAssertions.assertAllDead("between two commands");
+                break;
+            case "allocate":
+                allocate(Integer.parseInt(words[1]));
+                break;
+            case "stranger":
+                stranger();
                 break;
             case "million":
                 million();
@@ -199,6 +214,30 @@ final class Asserting {
                 KEPT.add("never");
             }
         }
+    }
+
+    private static void allocate(int orders) {
+        for (int i = 0; i < orders; i++) {
+            // What is never looked at would not be allocated.
+            newest = new Order();
+        }
+    }
+
+    /** A thread with a class loader of its own asserts something. Tells whether the loader is still there when the thread has gone. */
+    private static void stranger() {
+        WeakReference<ClassLoader> loader = new WeakReference<>(new ClassLoader(null) {});
+        Thread thread = new Thread(() -> GcAssertions.assertDead(new Object()));
+        thread.setContextClassLoader(loader.get());
+        thread.start();
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+        thread = null;
+        tell(GcAssertions.check());
+        System.gc();
+        Console.truth("kept", loader.get() != null);
     }
 
     /** Asserts a million objects dead that are. */

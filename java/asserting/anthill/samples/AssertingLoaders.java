@@ -23,10 +23,12 @@ final class AssertingLoaders {
         Class<?> one = api(args[0]);
         Class<?> other = api(args[0]);
         Console.truth("different", one != other);
-        for (int i = 0; i < 3; i++) {
-            assertDead(one, kept());
-        }
+        // Both know of the agent before anything is asserted, so that both want it to begin.
+        Console.truth("active", isActive(one) && isActive(other));
+        assertDead(one, kept());
         assertDead(other, kept());
+        assertDead(one, kept());
+        assertDead(one, kept());
         assertDead(other, new Object());
         Console.truth("one", count(one));
         Console.truth("other", count(other));
@@ -47,6 +49,10 @@ final class AssertingLoaders {
         URL[] path = {Path.of(folder).toUri().toURL()};
         ClassLoader loader = new URLClassLoader(path, ClassLoader.getPlatformClassLoader());
         return loader.loadClass("dev.anthill.GcAssertions");
+    }
+
+    private static boolean isActive(Class<?> api) throws ReflectiveOperationException {
+        return (Boolean) api.getMethod("isActive").invoke(null);
     }
 
     private static void assertDead(Class<?> api, Object object) throws ReflectiveOperationException {

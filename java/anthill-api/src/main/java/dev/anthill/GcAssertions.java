@@ -70,10 +70,11 @@ public final class GcAssertions {
      * when they are first used lives on, so run the code once before.
      */
     public static void startRegion() {
-        if (Agent.active) {
-            Regions.start();
-        } else {
+        if (!Agent.active) {
             Agent.absent();
+        }
+        if (Agent.active || Regions.areOpen()) {
+            Regions.start();
         }
     }
 
@@ -84,9 +85,11 @@ public final class GcAssertions {
 
     /** Like {@link #assertAllDead()}, with words that a violation repeats. */
     public static void assertAllDead(String message) {
-        if (Agent.active) {
+        // A region that was begun must end, whether the agent is still there or not.
+        if (Agent.active || Regions.areOpen()) {
             Regions.end(message);
-        } else {
+        }
+        if (!Agent.active) {
             Agent.absent();
         }
     }

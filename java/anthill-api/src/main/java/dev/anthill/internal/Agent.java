@@ -27,6 +27,9 @@ public final class Agent {
     private static final AtomicLong LAST_ID = new AtomicLong();
 
     private static volatile int state;
+    /** Whether the agent has told the state itself, perhaps while this class was being initialised. */
+    private static boolean told;
+
     /** Why the agent is alone. */
     private static volatile String reason = "";
 
@@ -41,7 +44,11 @@ public final class Agent {
                 found = KEPT;
             }
         }
-        become(found);
+        synchronized (LOCK) {
+            if (!told) {
+                become(found);
+            }
+        }
     }
 
     private Agent() {}
@@ -121,13 +128,17 @@ public final class Agent {
 
     /** Called by the agent when it begins or ends to work for somebody, also if this class was there before. */
     private static void changed(int to, String why) {
-        reason = why == null ? "" : why;
-        become(to);
+        synchronized (LOCK) {
+            told = true;
+            reason = why == null ? "" : why;
+            become(to);
+        }
         if (to != CONNECTED && to != STARTING) {
             Checks.lost();
         }
         if (to == OFF) {
             Ledger.clear();
+            Regions.clear();
         }
     }
 
@@ -156,7 +167,7 @@ public final class Agent {
      * this copy of the class in the others. */
     private static native long register();
 
-    /** Starts what checks; {@link #changed} tells when it is there. */
+    /** Starts what checks; {@link #changed} tells when it is there, or at once that it must be tried again. */
     private static native void begin();
 
     /** The number of the place in the program where this was called from. */
@@ -175,13 +186,13 @@ public final class Agent {
     /** Full collections so far; negative if that is not known. */
     static native long fullCollections();
 
-    /** One region more is open: all allocations are looked at from now on. False if they cannot be. */
+    /** One region more is open: all allocations are looked at from now on. False, and none more is open, if they cannot be. */
     static native boolean open();
 
     /** From now on what this thread allocates belongs to the region; 0 for none. */
     static native void enter(long region);
 
-    /** One region less is open. */
+    /** One region of this thread less is open, unless the agent has closed it when its recorder left. */
     static native void close();
 
     /** What was allocated in the region and is still there; later calls do not have it again. */

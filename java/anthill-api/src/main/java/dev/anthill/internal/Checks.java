@@ -272,14 +272,17 @@ public final class Checks {
     private static void aloneAfterCollection(String why) {
         long before;
         synchronized (SEEN) {
+            // Before the collections, so that one more of them means one after this number.
+            long last = Agent.lastId();
             long collections = Agent.fullCollections();
             if (collections == aloneSince) {
                 return;
             }
             before = aloneSince < 0 ? 0 : assertedBefore;
             aloneSince = collections;
-            assertedBefore = Agent.lastId();
+            assertedBefore = last;
         }
+        Regions.findSurvivors(before);
         for (Found one : alone(why, before, false)) {
             if (one.isNew) {
                 react(one.violation, true);
@@ -383,28 +386,45 @@ public final class Checks {
         }
     }
 
-    /** Calls listeners beside the agent's thread, which must not wait for them. */
+    /** Calls listeners beside the agent's thread, which must not wait for them, on a thread that is there while there is news. */
     private static final class Herald {
+        private static final long IDLE_SECONDS = 5;
         private static final BlockingQueue<Violation> NEWS = new LinkedBlockingQueue<>();
-
-        static {
-            Thread thread = new Thread(Herald::run, "anthill listeners");
-            thread.setDaemon(true);
-            thread.start();
-        }
+        private static boolean running;
 
         static void tell(Violation violation) {
             NEWS.add(violation);
+            start();
+        }
+
+        private static synchronized void start() {
+            if (!running && !NEWS.isEmpty()) {
+                // Nothing of whoever caused the news is kept alive by it.
+                Thread thread = new Thread(null, Herald::run, "anthill listeners", 0, false);
+                thread.setContextClassLoader(null);
+                thread.setDaemon(true);
+                thread.start();
+                running = true;
+            }
         }
 
         private static void run() {
             try {
-                while (true) {
-                    callListeners(NEWS.take());
+                Violation next;
+                while ((next = NEWS.poll(IDLE_SECONDS, TimeUnit.SECONDS)) != null) {
+                    callListeners(next);
                 }
             } catch (InterruptedException e) {
-                // Somebody interrupts all threads: then there are no calls any more.
+                // Somebody interrupts all threads: the next one goes on.
+            } finally {
+                ended();
             }
+        }
+
+        private static synchronized void ended() {
+            running = false;
+            // What came after the last look.
+            start();
         }
     }
 }

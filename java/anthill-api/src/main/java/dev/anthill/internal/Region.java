@@ -5,6 +5,9 @@ import java.util.Arrays;
 /** A region that was asserted to be all dead. */
 public final class Region {
     final long id;
+    /** The number that was given when it ended. */
+    final long ended;
+
     final Site site;
     final String message;
     /** Only these matter; all if there are none. */
@@ -17,6 +20,7 @@ public final class Region {
 
     Region(long id, Site site, String message, Class<?>[] types) {
         this.id = id;
+        this.ended = Agent.nextId();
         this.site = site;
         this.message = message;
         this.types = types;

@@ -12,7 +12,10 @@ public final class Regions {
     private static final ThreadLocal<Deque<Long>> OPEN = ThreadLocal.withInitial(ArrayDeque::new);
 
     private static final AtomicInteger COUNT = new AtomicInteger();
-    private static final List<Region> ENDED = new ArrayList<>();
+    /** The first to end is the first. */
+    private static final Deque<Region> ENDED = new ArrayDeque<>();
+
+    private static final int MOST_ALONE = 1_000;
     /** A region whose allocations cannot be seen. */
     private static final long UNSEEN = 0;
 
@@ -24,8 +27,9 @@ public final class Regions {
         Checks.throwWhatWaits();
         Agent.ready();
         stepOut();
-        boolean sees = sees();
-        if (!sees) {
+        // Without the agent it is there to be ended, so that no outer one is ended instead.
+        boolean sees = Agent.active && sees();
+        if (!sees && Agent.active) {
             cannotSee();
         }
         OPEN.get().push(sees ? Agent.nextId() : UNSEEN);
@@ -40,11 +44,7 @@ public final class Regions {
                 || Thread.currentThread().getClass().getName().equals("java.lang.VirtualThread")) {
             return false;
         }
-        boolean sees = Agent.open();
-        if (!sees) {
-            Agent.close();
-        }
-        return sees;
+        return Agent.open();
     }
 
     public static void end(String message) {
@@ -62,14 +62,40 @@ public final class Regions {
         COUNT.decrementAndGet();
         if (region.id != UNSEEN) {
             Agent.close();
-            synchronized (ENDED) {
-                ENDED.add(region);
+            if (Agent.active) {
+                keep(region);
             }
         }
         Scope.add(region);
         stepBack(Agent.hasNatives() && !open.isEmpty());
         Checks.throwWhatWaits();
         return region;
+    }
+
+    /** Alone nobody else asks for survivors, so the regions that wait must not become too many. */
+    private static void keep(Region region) {
+        boolean alone = Agent.isAlone();
+        synchronized (ENDED) {
+            ENDED.add(region);
+            if (alone && ENDED.size() > MOST_ALONE) {
+                ENDED.remove();
+            }
+        }
+        if (alone) {
+            Checks.aloneAfterCollection();
+        }
+    }
+
+    /** Whether a thread is in a region. */
+    public static boolean areOpen() {
+        return COUNT.get() > 0;
+    }
+
+    /** No region waits any more. */
+    static void clear() {
+        synchronized (ENDED) {
+            ENDED.clear();
+        }
     }
 
     private static void cannotSee() {
@@ -83,7 +109,7 @@ public final class Regions {
 
     /** What this thread allocates from here on belongs to no region; whether it did. */
     static boolean stepOut() {
-        boolean inRegion = COUNT.get() > 0 && !OPEN.get().isEmpty() && Agent.hasNatives();
+        boolean inRegion = areOpen() && !OPEN.get().isEmpty() && Agent.hasNatives();
         if (inRegion) {
             Agent.enter(0);
         }
@@ -98,10 +124,16 @@ public final class Regions {
 
     /** Whatever an ended region allocated and a collection has left is an assertion now. */
     static void findSurvivors() {
-        List<Region> ended;
+        findSurvivors(Long.MAX_VALUE);
+    }
+
+    /** The same of regions that ended before this number was given. */
+    static void findSurvivors(long before) {
+        List<Region> ended = new ArrayList<>();
         synchronized (ENDED) {
-            ended = new ArrayList<>(ENDED);
-            ENDED.clear();
+            while (!ENDED.isEmpty() && ENDED.peek().ended <= before) {
+                ended.add(ENDED.remove());
+            }
         }
         for (Region region : ended) {
             Object[] survivors = Agent.survivors(region.id);
