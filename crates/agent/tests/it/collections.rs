@@ -107,7 +107,7 @@ fn every_pause_is_reported_as_the_jvm_logs_it() {
 #[test]
 fn without_counters_the_rest_is_reported_and_what_is_missing_is_said() {
     for jdk in Jdk::all() {
-        let listener = Listener::new("");
+        let listener = Listener::new(",sample=524288");
         let flags = [&listener.flag(), "-XX:-UsePerfData", "-Xmx128m"];
         let mut sample = Sample::start(jdk, "Recorded", &["1000"], &flags);
         let mut recorder = listener.accept();

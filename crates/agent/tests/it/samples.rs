@@ -102,6 +102,20 @@ fn the_weights_of_samples_add_up_to_what_was_allocated() {
     }
 }
 
+/// A person who loads the agent for assertions pays for no samples.
+#[test]
+fn nothing_is_sampled_unless_that_is_asked_for() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let listener = Listener::new("");
+    let mut sample = Sample::start(jdk, "Recorded", &[], &[&listener.flag()]);
+    let mut recorder = listener.accept();
+    sample.send("churn 100");
+    let samples = Symbols::of(&recorder.flushed()).samples;
+    assert_eq!(samples.len(), 0);
+}
+
 /// When sampling becomes sparser, the next sample of a thread still stands for as little as those before.
 #[test]
 fn a_sample_stands_for_the_interval_by_which_it_was_chosen() {

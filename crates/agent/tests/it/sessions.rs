@@ -95,7 +95,10 @@ fn the_agent_comes_to_a_running_program_and_leaves_it() {
 #[test]
 fn a_second_recorder_is_sent_away_and_the_first_goes_on() {
     for jdk in Jdk::all() {
-        let (first, second) = (Listener::new(""), Listener::new(""));
+        let (first, second) = (
+            Listener::new(",sample=524288"),
+            Listener::new(",sample=524288"),
+        );
         let mut sample = Sample::start(jdk, "Recorded", &["100"], &[&first.flag()]);
         let mut recorder = first.accept();
         recorder.hello();
@@ -165,7 +168,7 @@ fn recorders_come_and_go_while_the_program_allocates() {
 #[test]
 fn without_anybody_to_tell_the_program_runs_on() {
     for jdk in Jdk::all() {
-        let listener = Listener::new("");
+        let listener = Listener::new(",sample=524288");
         let flag = listener.flag();
         drop(listener);
         let full = fs::OpenOptions::new().write(true).open("/dev/full");
@@ -178,7 +181,7 @@ fn without_anybody_to_tell_the_program_runs_on() {
 #[test]
 fn without_a_recorder_the_program_runs_on() {
     for jdk in Jdk::all() {
-        let listener = Listener::new("");
+        let listener = Listener::new(",sample=524288");
         let flag = listener.flag();
         drop(listener);
         let mut sample = Sample::start(jdk, "Recorded", &["100"], &[&flag]);
@@ -204,7 +207,7 @@ fn a_recorder_that_vanishes_leaves_the_program_alone_and_another_can_come() {
         recorder.vanish();
         sample.wait();
 
-        let next = Listener::new("");
+        let next = Listener::new(",sample=524288");
         next.attach(&sample);
         let mut recorder = next.accept();
         let walked = recorder.walk(&next.folder().join("walk"));
@@ -219,7 +222,7 @@ fn a_recorder_that_vanishes_leaves_the_program_alone_and_another_can_come() {
 #[test]
 fn a_program_that_ends_at_once_was_seen() {
     for jdk in Jdk::all() {
-        let listener = Listener::new("");
+        let listener = Listener::new(",sample=524288");
         let mut java = jdk.command("java");
         java.arg(listener.flag()).arg("-version");
         let mut child = java.stderr(Stdio::null()).spawn().unwrap();
@@ -235,7 +238,7 @@ fn the_program_may_end_during_a_state() {
     for jdk in Jdk::all() {
         for (flag, _) in &COLLECTORS[..2] {
             for walk in [false, true] {
-                let listener = Listener::new("");
+                let listener = Listener::new(",sample=524288");
                 let flags = [&listener.flag(), *flag];
                 let mut sample = Sample::start(jdk, "Recorded", &["300000"], &flags);
                 let mut recorder = listener.accept();
@@ -260,7 +263,7 @@ fn garbage_from_the_recorder_ends_the_recording_only() {
     let Some(jdk) = Jdk::all().first() else {
         return;
     };
-    let listener = Listener::new("");
+    let listener = Listener::new(",sample=524288");
     let mut sample = Sample::start(jdk, "Recorded", &["10"], &[&listener.flag()]);
     let mut recorder = listener.accept();
     recorder.hello();
@@ -289,7 +292,7 @@ fn a_recorder_that_does_not_listen_does_not_hold_up_the_program() {
 #[test]
 fn a_full_disk_costs_the_state_only() {
     for jdk in Jdk::all() {
-        let listener = Listener::new("");
+        let listener = Listener::new(",sample=524288");
         let mut sample = Sample::start(jdk, "Recorded", &["10"], &[&listener.flag()]);
         let mut recorder = listener.accept();
         let full = listener.folder().join("full");
