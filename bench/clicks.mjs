@@ -116,8 +116,8 @@ function* steps(page) {
 
   yield { name: "Start: inspect the owners", place: page.getByRole("link", { name: /^Inspect the/ }).first() };
   yield tab("Paths to roots");
-  yield tab("What it retains");
-  yield tab("What it reaches");
+  yield tab("Retained objects");
+  yield tab("Reached objects");
   yield tab("Objects");
   yield { name: "Group: an object", place: rows("Objects of the group").getByRole("link").first() };
   yield open("Start");
@@ -126,7 +126,7 @@ function* steps(page) {
     place: page.getByRole("link", { name: /^What keeps the/ }).first(),
   };
   yield tab("Owners and roots");
-  yield tab("What it retains");
+  yield tab("Retained objects");
   yield tab("Objects");
   yield { name: "Group: an object", place: rows("Objects of the group").getByRole("link").first() };
   const referrers = page.locator("section:has(> header > h2:text-is('Referrers'))");

@@ -14,7 +14,10 @@ export interface Opened {
 
 let browser: Browser | undefined;
 
-export async function open(colorScheme: "light" | "dark" = "light"): Promise<Opened> {
+export async function open(
+  colorScheme: "light" | "dark" = "light",
+  address = inject("address"),
+): Promise<Opened> {
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: ["--no-sandbox"],
@@ -35,7 +38,7 @@ export async function open(colorScheme: "light" | "dark" = "light"): Promise<Ope
     complaints.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  await begin(page, inject("address"));
+  await begin(page, address);
   await page.getByRole("navigation", { name: "Views" }).waitFor();
   return { page, complaints };
 }

@@ -19,20 +19,20 @@ declare module "vitest" {
 }
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const PROGRAM = process.env.ANTHILL ?? join(ROOT, "target/debug/anthill");
+export const PROGRAM = process.env.ANTHILL ?? join(ROOT, "target/debug/anthill");
 const BIN = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, "bin") : "";
 const java = (tool: string) => (BIN ? join(BIN, tool) : tool);
 const UTF8 = { ...process.env, LC_ALL: "C.UTF-8" };
 
 /** Resolves with the first line that says it. */
-function line(child: ChildProcess, says: RegExp): Promise<string> {
+export function line(child: ChildProcess, says: RegExp): Promise<string> {
   return new Promise((found, failed) => {
     createInterface({ input: child.stdout! }).on("line", (text) => says.test(text) && found(text));
     child.once("exit", (code) => failed(new Error(`ended with ${code} before it said ${says}`)));
   });
 }
 
-async function start(folder: string, ...program: string[]): Promise<ChildProcess> {
+export async function start(folder: string, ...program: string[]): Promise<ChildProcess> {
   const child = spawn(java("java"), ["-Xmx400m", "-cp", folder, ...program], {
     stdio: ["pipe", "pipe", "inherit"],
     env: UTF8,
@@ -41,22 +41,40 @@ async function start(folder: string, ...program: string[]): Promise<ChildProcess
   return child;
 }
 
-function dump(child: ChildProcess, file: string): string {
+export function dump(child: ChildProcess, file: string): string {
   execFileSync(java("jcmd"), [String(child.pid), "GC.heap_dump", "-overwrite", file], { stdio: "ignore" });
   return file;
 }
 
-function compile(folder: string): void {
-  const samples = join(ROOT, "java/samples/anthill/samples");
-  const sources = readdirSync(samples).map((name) => join(samples, name));
-  const own = join(ROOT, "web/e2e/Hostile.java");
-  execFileSync(java("javac"), ["-encoding", "UTF-8", "--release", "11", "-d", folder, ...sources, own], {
+export function compile(folder: string): void {
+  const sources = ["java/samples/anthill/samples", "web/e2e"].flatMap((name) =>
+    readdirSync(join(ROOT, name))
+      .filter((file) => file.endsWith(".java"))
+      .map((file) => join(ROOT, name, file)),
+  );
+  execFileSync(java("javac"), ["-encoding", "UTF-8", "--release", "11", "-d", folder, ...sources], {
     env: UTF8,
   });
 }
 
-/** A program whose map grows, recorded with all objects told apart. */
+/** A program whose map grows step by step, recorded with all objects told apart. */
 async function record(folder: string, file: string): Promise<string> {
+  return recordSteps(folder, file, 3000, 6, () => true);
+}
+
+/** The same with a state after each step, however busy the machine is. */
+export async function recordEachStep(folder: string, file: string): Promise<string> {
+  const patience = Date.now() + 60_000;
+  return recordSteps(folder, file, 5000, 9, (step) => states(file) > step || Date.now() > patience);
+}
+
+async function recordSteps(
+  folder: string,
+  file: string,
+  entries: number,
+  steps: number,
+  isRecorded: (step: number) => boolean,
+): Promise<string> {
   const options = [
     "--identity",
     "all",
@@ -69,16 +87,18 @@ async function record(folder: string, file: string): Promise<string> {
     "-o",
     file,
   ];
-  const program = [java("java"), "-Xmx200m", "-cp", folder, "anthill.samples.Growth", "3000", "500"];
+  const program = [java("java"), "-Xmx200m", "-cp", folder, "anthill.samples.Growth", String(entries), "500"];
   const child = spawn(PROGRAM, ["record", ...options, "--", ...program], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   await line(child, /^READY/);
-  for (let step = 0; step < 6; step++) {
-    await new Promise((later) => setTimeout(later, 1200));
+  for (let step = 0; step < steps; step++) {
+    do await new Promise((later) => setTimeout(later, 1200));
+    while (!isRecorded(step));
     child.stdin!.write("grow\n");
   }
-  await new Promise((later) => setTimeout(later, 1500));
+  do await new Promise((later) => setTimeout(later, 1500));
+  while (!isRecorded(steps));
   child.stdin!.end();
   await new Promise((ended) => child.once("exit", ended));
   return file;

@@ -226,6 +226,27 @@ test("the timeline has the recording's states, and one that is chosen is chosen 
   );
 });
 
+test("classifiers are known at every state of a recording", async () => {
+  const { page } = opened;
+  await visit(page, `#/${recording}/heap?at=%232&by=type`);
+  await page.getByRole("button", { name: "+ Add step" }).click();
+  await page.keyboard.type("loader");
+  await page.keyboard.press("Enter");
+  await settled(page);
+  expect(page.url()).toContain("by=type%2C+loader");
+});
+
+test("a value that was not recorded is not null", async () => {
+  const { page } = opened;
+  const lists = ["--class", "java.util.ArrayList", "--limit", "1"];
+  const { rows } = cli<{ rows: { address: string }[] }>("objects", inject("files").recording, ...lists);
+  await visit(page, `#/${recording}/object?address=${rows[0]!.address}`);
+  const size = page.getByRole("row").filter({ has: page.getByText("size", { exact: true }) });
+  expect(await size.innerText()).toContain("not recorded");
+  // Nobody knows where the list ends.
+  expect(await page.getByText("in the list").count()).toBe(0);
+});
+
 /** What ends in the nodes of a tree and in none below them, by keys. */
 function ends(node: Node, path: string[], found: Map<string, number>): Map<string, number> {
   const below = (node.children ?? []).reduce((sum, child) => sum + child.objects, 0);
@@ -276,7 +297,7 @@ test("a recording of a hundred states is looked into at some of them, or at all"
   for (const node of last) expect(await layers.innerText()).toContain(count(node.objects));
 
   await visit(page, `#/${long}/growth`);
-  await page.getByText(`heap growth over ${told} states, 30 of them looked into`).waitFor();
+  await page.getByText(`heap growth over ${told} states, 30 of them analyzed`).waitFor();
   const growth = cli<{ structures: { name: string }[] }>("growth", file);
   const heads = await page.locator("article h2").allInnerTexts();
   expect(heads.slice(0, growth.structures.length)).toEqual(growth.structures.map((one) => one.name));
@@ -313,7 +334,7 @@ test("dragging over the chart chooses a window", async () => {
   await page.mouse.move(x + 0.97 * width, y + 160, { steps: 4 });
   await page.mouse.up();
   await page.waitForFunction(() => location.hash.includes("from="));
-  await page.getByRole("link", { name: "What grows here?" }).click();
+  await page.getByRole("link", { name: "What grew?" }).click();
   await settled(page);
   expect(page.url()).toMatch(/growth\?from=%231&to=%23\d+/);
   expect(await page.locator("article").first().innerText()).toContain("anthill.samples.Growth.leak");
@@ -348,7 +369,7 @@ test("a reference can be cut to see what it frees", async () => {
   const { page } = opened;
   await visit(page, `#/${multicache}/group?g=anthill.samples.Product&tab=paths&collapse=0`);
   await page.getByRole("button", { name: "static idCache" }).click();
-  const panel = page.getByRole("region", { name: "What if these references were cut?" });
+  const panel = page.getByRole("region", { name: "What would cutting these references free?" });
   await panel.getByText(/references? cut/).waitFor();
   const told = cli<{ references: number; freed_objects: number }>(
     "cut",
@@ -369,8 +390,8 @@ test("a group that has a name is known everywhere, and to the command line throu
   const group = "IdCache.idCache | NameCache.nameCache";
   await visit(page, `#/${multicache}/group?${new URLSearchParams({ g: group })}`);
   await page.getByLabel("Name of the group").fill("caches");
-  await page.getByRole("button", { name: "Keep", exact: true }).click();
-  await page.getByText("Kept as caches").waitFor();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Saved as caches").waitFor();
 
   await visit(page, `#/${multicache}/heap?${new URLSearchParams({ group: "retained(caches)" })}`);
   const told = cli<{ retained_objects: number }>("inspect", file, group);
@@ -388,7 +409,7 @@ test("a group that has a name is known everywhere, and to the command line throu
   expect(await broken()).toEqual([]);
   const [saved] = await Promise.all([
     page.waitForEvent("download"),
-    dialog.getByRole("button", { name: "Save as a file" }).click(),
+    dialog.getByRole("button", { name: "Save as file" }).click(),
   ]);
   const same = cli<{ retained_objects: number }>("inspect", file, "caches", "--define", await saved.path());
   expect(same.retained_objects).toBe(told.retained_objects);
@@ -396,7 +417,7 @@ test("a group that has a name is known everywhere, and to the command line throu
   const text =
     "classifier big = size > 100\nclassifier small = big == false\ngroup products = anthill.samples.Product\n";
   await dialog
-    .getByLabel("File with definitions")
+    .getByLabel("Definitions file")
     .setInputFiles({ name: "mine.txt", mimeType: "text/plain", buffer: Buffer.from(text) });
   await dialog.getByRole("textbox", { name: "Definitions" }).evaluate((area, wanted) => {
     return new Promise<void>((done) => {
@@ -404,7 +425,7 @@ test("a group that has a name is known everywhere, and to the command line throu
       look();
     });
   }, text);
-  await dialog.getByRole("button", { name: "Keep" }).click();
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await dialog.waitFor({ state: "hidden" });
   await visit(page, `#/${multicache}/heap?by=big&group=products`);
   const products = cli<{ tree: Node }>(
@@ -418,24 +439,24 @@ test("a group that has a name is known everywhere, and to the command line throu
     products.map((node) => node.key),
   );
   await page.getByRole("button", { name: "Add step" }).click();
-  await page.getByRole("button", { name: "forget big" }).click();
-  expect(await page.getByRole("alert").innerText()).toContain("Another of your definitions uses big.");
-  await page.getByRole("button", { name: "forget small" }).click();
-  await page.getByRole("button", { name: "forget big" }).click();
-  await page.getByRole("button", { name: "forget big" }).waitFor({ state: "hidden" });
+  await page.getByRole("button", { name: "delete big" }).click();
+  expect(await page.getByRole("alert").innerText()).toContain("Another definition uses big.");
+  await page.getByRole("button", { name: "delete small" }).click();
+  await page.getByRole("button", { name: "delete big" }).click();
+  await page.getByRole("button", { name: "delete big" }).waitFor({ state: "hidden" });
   await visit(page, `#/${multicache}/group`);
-  const own = page.getByRole("region", { name: "Groups with names" });
+  const own = page.getByRole("region", { name: "Your groups" });
   expect(await own.getByRole("row").nth(1).innerText()).toContain(count(products[0]!.objects));
   expect(await broken()).toEqual([]);
-  await own.getByRole("button", { name: "forget products" }).click();
+  await own.getByRole("button", { name: "delete products" }).click();
   await own.waitFor({ state: "hidden" });
 
   await edit();
   await dialog.getByRole("textbox", { name: "Definitions" }).fill("group wrong = retaind(x)");
-  await dialog.getByRole("button", { name: "Keep" }).click();
-  expect(await dialog.getByRole("alert").innerText()).toContain("there is no function `retaind`");
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  expect(await dialog.getByRole("alert").innerText()).toContain("unknown function `retaind`");
   await dialog.getByRole("textbox", { name: "Definitions" }).fill("");
-  await dialog.getByRole("button", { name: "Keep" }).click();
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await dialog.waitFor({ state: "hidden" });
   // The browser notes that wrong definitions were refused, and that a group is gone with its definition.
   expect(complaints.filter((one) => !/status of 40[04]/.test(one))).toEqual([]);

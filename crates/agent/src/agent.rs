@@ -12,15 +12,18 @@ use anthill_wire::{
     StateDone, TakeWalk, ToAgent,
 };
 
-use crate::assertions;
+use crate::assertions::{self, State};
 use crate::clock;
 use crate::dump::{Dumper, Management, Stopwatch};
+use crate::environments::{self, Purpose};
 use crate::events::{self, RECORDED};
-use crate::follow::{self, Reading, handles_hold_addresses, tagging};
+use crate::follow::{self, Reading, handles_hold_addresses};
+use crate::headroom::Headroom;
 use crate::hello::{heap_sizes, hello};
-use crate::jni::{Argument, Handle, Jni, Vm};
+use crate::jni::{Argument, Jni, Vm};
 use crate::jvmti::{self, AgentFunction, Jvmti, event};
-use crate::session::{Session, Slot, Work, locked};
+use crate::session::{Session, Slot, ThreadFields, Work, locked};
+use crate::symbols::Met;
 use crate::walk::Walker;
 use crate::{plain, regions};
 
@@ -29,7 +32,7 @@ const GOODBYE: Duration = Duration::from_secs(5);
 const LAST_EVENTS: Duration = Duration::from_secs(2);
 
 /// Starts the recording: the agent's thread in the JVM and the events.
-pub fn start(session: &Arc<Session>, vm: Vm, jni: Jni) -> Result<(), String> {
+pub(crate) fn start(session: &Arc<Session>, vm: Vm, jni: Jni) -> Result<(), String> {
     connect(session, jni)?;
     let start = Start {
         session: Arc::clone(session),
@@ -39,55 +42,84 @@ pub fn start(session: &Arc<Session>, vm: Vm, jni: Jni) -> Result<(), String> {
 }
 
 /// Records on the calling thread, which is one of the agent's, until the recorder is gone.
-pub fn serve(session: &Arc<Session>, vm: Vm, jni: Jni) {
+pub(crate) fn serve(session: &Arc<Session>, vm: Vm, jni: Jni) {
     match connect(session, jni) {
         Ok(()) => run_session(session, vm, jni),
-        Err(_) => drop(abandon(session)),
+        Err(_) => drop(abandon(session, jni)),
     }
 }
 
 /// Ends a recording that cannot go on; another one can begin once the slot is dropped.
-pub fn abandon(session: &Session) -> Option<Slot> {
+pub(crate) fn abandon(session: &Session, jni: Jni) -> Option<Slot> {
     session.disconnect();
+    take_away(session, jni)
+}
+
+/// Takes everything away that the agent brought; another recording can begin once the slot is dropped. The environments
+/// stay ([`environments`]).
+fn take_away(session: &Session, jni: Jni) -> Option<Slot> {
     stop_events(session);
-    take_environments(session)
+    session.uninstall(LAST_EVENTS);
+    locked(&session.followed).close(jni);
+    let tags = locked(&session.tags).take();
+    if let Some(tags) = tags {
+        // A tag that stays means nothing to others and goes with its object.
+        let _ = environments::clear_tags(tags);
+    }
+    untag_classes(session.jvmti, jni);
+    session.give_slot()
 }
 
 fn stop_events(session: &Session) {
-    regions::withdraw(session.jvmti);
-    for (event, _) in RECORDED {
+    match plain::state() {
+        // Nobody else sees what regions allocate.
+        State::Alone => regions::keep(session.jvmti),
+        _ => {
+            regions::withdraw(session.jvmti);
+            environments::give_up_sampling(session.jvmti);
+        }
+    }
+    let recorded = RECORDED.iter().map(|&(event, _)| event);
+    let others = recorded.filter(|&event| event != event::SAMPLED_ALLOCATION);
+    for event in others.chain([event::VM_DEATH]) {
+        // It may have been refused.
         let _ = session.jvmti.enable(event, false);
     }
 }
 
-fn take_environments(session: &Session) -> Option<Slot> {
-    // JDK 11 frees the tags at once: while an event may use them, the environments are left to the JVM.
-    if session.uninstall(LAST_EVENTS) {
-        let tags = locked(&session.tags).take();
-        if let Some(tags) = tags {
-            tags.dispose();
-        }
-        session.jvmti.dispose();
-    }
-    let slot = session.give_slot();
-    slot.inspect(plain::keep_regions)
+fn untag_classes(jvmti: Jvmti, jni: Jni) {
+    let untagged = jni.in_large_frame(|| {
+        let classes = jvmti.loaded_classes().map_err(jvmti::meaning)?;
+        classes.into_iter().for_each(|class| {
+            let _ = jvmti.set_tag(class, 0);
+        });
+        Ok(())
+    });
+    // A class keeps its id then, which the next recording reports.
+    drop(untagged);
 }
 
 fn connect(session: &Arc<Session>, jni: Jni) -> Result<(), String> {
-    let thread_id = jni.in_frame(|| {
+    let fields = jni.in_frame(|| {
         let class = jni.find_class(c"java/lang/Thread")?;
-        jni.field(class, c"tid", c"J")
+        Ok(ThreadFields {
+            id: jni.field(class, c"tid", c"J")?,
+            name: jni.field(class, c"name", c"Ljava/lang/String;")?,
+        })
     });
-    *locked(&session.thread_id) = thread_id.ok();
+    match fields {
+        Ok(fields) => drop(session.thread_fields.set(fields)),
+        Err(why) => locked(&session.missing).push(format!("threads: {why}")),
+    }
     session
         .connect()
-        .map_err(|e| format!("no threads for the connection: {e}"))?;
+        .map_err(|e| format!("cannot start threads for the connection: {e}"))?;
     enable_events(session);
     Ok(())
 }
 
 /// Runs the function on a new thread of the JVM, with the argument in a box.
-pub fn run_thread<T>(
+pub(crate) fn run_thread<T>(
     jvmti: Jvmti,
     jni: Jni,
     function: AgentFunction,
@@ -106,7 +138,10 @@ pub fn run_thread<T>(
     started.map_err(|code| {
         // SAFETY: the thread was not started, so the box is still ours.
         drop(unsafe { Box::from_raw(argument) });
-        format!("no agent thread: {}", jvmti::meaning(code))
+        format!(
+            "cannot start a thread for the agent: {}",
+            jvmti::meaning(code)
+        )
     })
 }
 
@@ -142,7 +177,7 @@ fn run_session(session: &Session, vm: Vm, jni: Jni) {
     let recorded = catch_unwind(AssertUnwindSafe(|| record(session, vm, jni)));
     if recorded.is_err() {
         let _ = catch_unwind(AssertUnwindSafe(|| {
-            let _slot = abandon(session);
+            let _slot = abandon(session, jni);
             assertions::disconnected(jni);
         }));
     }
@@ -157,16 +192,25 @@ fn record(session: &Session, vm: Vm, jni: Jni) {
         let sentence = format!("identities of objects in dumps: {why}");
         hello.missing.push(sentence);
     }
-    let searching = follow::searching(&hello.collector, &hello.specification);
-    if let Err(why) = searching {
-        let sentence = format!("identities of data structures in dumps: {why}");
+    let (collector, specification) = (&hello.collector, &hello.specification);
+    let searching = follow::searching(collector, specification)
+        .map_err(str::to_owned)
+        .and_then(|()| Headroom::new(jni, collector, specification));
+    hello.searchable = searching.is_ok();
+    if let Err(why) = &searching {
+        let sentence = format!("identities of data structures: {why}");
         hello.missing.push(sentence);
     }
     session.outbox.open(&FromAgent::Hello(hello));
-    for thread in session.jvmti.all_threads() {
-        events::thread_number(session, jni, thread, true);
-        jni.delete_local(thread);
-    }
+    session.symbols.list_threads(|| {
+        // Without memory for them threads are reported when they allocate.
+        let _ = jni.in_large_frame(|| {
+            for thread in session.jvmti.all_threads() {
+                events::thread_number(session, jni, thread, Met::Listed);
+            }
+            Ok(())
+        });
+    });
     assertions::connected(session, jni);
 
     let mut agent = Agent {
@@ -198,13 +242,11 @@ fn reading(session: &Session, jni: Jni, collector: &str) -> Result<Reading, Stri
     if reading != Reading::Direct {
         return Ok(reading);
     }
-    let threads = session.jvmti.all_threads();
-    let holds = threads
-        .first()
-        .is_some_and(|&thread| handles_hold_addresses(jni, thread));
-    for thread in threads {
-        jni.delete_local(thread);
-    }
+    let holds = jni.in_large_frame(|| {
+        let threads = session.jvmti.all_threads();
+        let one = threads.first();
+        Ok(one.is_some_and(|&thread| handles_hold_addresses(jni, thread)))
+    })?;
     match holds {
         true => Ok(reading),
         false => Err("weak handles of this JVM do not hold addresses".to_owned()),
@@ -305,8 +347,13 @@ impl Agent<'_> {
     }
 
     fn walk(&mut self, order: &TakeWalk) -> StateDone {
-        match self.session.walk_tags(self.vm) {
-            Ok(tags) => self.walker.take(self.session, tags, self.jni, order),
+        let searching = self.dumper.searching.as_ref().map_err(Clone::clone);
+        let prepared = searching.and_then(|headroom| Ok((headroom, self.walk_tags()?)));
+        match prepared {
+            Ok((headroom, tags)) => {
+                let room = || headroom.wait(self.session, self.jni);
+                self.walker.take(self.session, tags, self.jni, order, &room)
+            }
             Err(why) => {
                 let mut done = Stopwatch::start(self.session).done(self.session, order.order);
                 done.failure = Some(why);
@@ -315,11 +362,19 @@ impl Agent<'_> {
         }
     }
 
+    /// The environment of the walks' tags, made when it is first wanted.
+    fn walk_tags(&self) -> Result<Jvmti, String> {
+        self.dumper.searching.as_ref().map_err(Clone::clone)?;
+        let tags = environments::tags(self.vm, Purpose::Walks)?;
+        *locked(&self.session.tags) = Some(tags);
+        Ok(tags)
+    }
+
     fn set_sampling(&self, sampling: &SetSampling) {
         let session = self.session;
         if sampling.follow == Follow::Tag {
             // Without tags samples have no ids, which is said when a walk is asked for.
-            let _ = session.walk_tags(self.vm);
+            let _ = self.walk_tags();
         }
         session.set_follow(sampling.follow);
         session.sampling.store(sampling.bytes, Ordering::Relaxed);
@@ -340,9 +395,11 @@ impl Agent<'_> {
     fn end(self) {
         let session = self.session;
         stop_events(session);
-        locked(&session.followed).close(self.jni);
         if let Ok(management) = self.dumper.management {
             management.close(self.jni);
+        }
+        if let Ok(headroom) = self.dumper.searching {
+            headroom.close(self.jni);
         }
         session.outbox.say(&session.cost());
         session.outbox.say_last(&FromAgent::Goodbye(Goodbye {
@@ -352,35 +409,14 @@ impl Agent<'_> {
         session.outbox.close(GOODBYE);
         session.disconnect();
         // The next recorder must be told of after this one, so it has to wait for the slot.
-        let _slot = take_environments(session);
+        let _slot = take_away(session, self.jni);
         assertions::disconnected(self.jni);
     }
 }
 
 impl Session {
-    /// The environment of the walks' tags, made when it is first wanted.
-    fn walk_tags(&self, vm: Vm) -> Result<Jvmti, String> {
-        let mut tags = locked(&self.tags);
-        match *tags {
-            Some(tags) => Ok(tags),
-            None => {
-                let made = tagging(vm)?;
-                *tags = Some(made);
-                Ok(made)
-            }
-        }
-    }
-
-    /// Reports a class under an id it already has.
-    pub fn report_class(&self, class: Handle, id: u64) {
-        let signature = self.jvmti.class_signature(class).unwrap_or_default();
-        self.outbox
-            .say(&FromAgent::Class(anthill_wire::Class { id, signature }));
-        let _ = self.jvmti.set_tag(class, id);
-    }
-
     /// How long all threads stood still since the JVM started, in nanoseconds.
-    pub fn stopped_ns(&self) -> Option<u64> {
+    pub(crate) fn stopped_ns(&self) -> Option<u64> {
         let ticks = self.counter("sun.rt.safepointTime")?.get();
         let frequency = self.counter("sun.os.hrt.frequency")?.get();
         let ns = u128::from(ticks) * 1_000_000_000 / u128::from(frequency.max(1));
@@ -388,13 +424,13 @@ impl Session {
     }
 
     /// Classes that were ever loaded.
-    pub fn classes_loaded(&self) -> Option<u64> {
+    pub(crate) fn classes_loaded(&self) -> Option<u64> {
         let counted = |name| Some(self.counter(name)?.get());
         Some(counted("java.cls.loadedClasses")? + counted("java.cls.sharedLoadedClasses")?)
     }
 
     /// Puts the followed objects back, with those that were added meanwhile.
-    pub fn put_back(&self, followed: crate::follow::Followed) {
+    pub(crate) fn put_back(&self, followed: crate::follow::Followed) {
         let mut current = locked(&self.followed);
         let added = std::mem::replace(&mut *current, followed);
         current.join(added);

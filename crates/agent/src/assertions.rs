@@ -8,9 +8,10 @@ use std::sync::{Mutex, OnceLock, RwLock};
 
 use anthill_wire::{Asserts, CheckAsked, CheckDone, FromAgent};
 
+use crate::environments;
 use crate::gc::GcCounters;
 use crate::jni::{Argument, Handle, Jni, Member, Native, Vm};
-use crate::jvmti::{FrameInfo, Jvmti, capability};
+use crate::jvmti::{self, FrameInfo, Jvmti};
 use crate::perf::PerfData;
 use crate::session::{Session, current, locked};
 use crate::{plain, regions, say};
@@ -19,7 +20,7 @@ const CLASS: &str = "Ldev/anthill/internal/Agent;";
 
 /// What a copy of the class is told; numbers as in its Java half.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     Off = 0,
     Idle = 1,
     Starting = 2,
@@ -67,17 +68,17 @@ impl Copies {
 }
 
 /// Remembers the JVM for when the program asks for something.
-pub fn know(vm: Vm) {
+pub(crate) fn know(vm: Vm) {
     let _ = VM.set(vm);
 }
 
-pub fn vm() -> Option<Vm> {
+pub(crate) fn vm() -> Option<Vm> {
     VM.get().copied()
 }
 
 /// Found by the JVM under this name when a copy of the class is initialised.
 #[unsafe(no_mangle)]
-pub extern "C" fn Java_dev_anthill_internal_Agent_register(jni: Jni, class: Handle) -> i64 {
+pub(crate) extern "C" fn Java_dev_anthill_internal_Agent_register(jni: Jni, class: Handle) -> i64 {
     let registered = catch_unwind(AssertUnwindSafe(|| {
         let number = register(jni, class)?;
         let state = match current().filter(|session| !session.is_ending()) {
@@ -158,7 +159,7 @@ fn natives() -> [Native; 10] {
 }
 
 /// Tells all copies, also those that were initialised before the agent came.
-pub fn connected(session: &Session, jni: Jni) {
+pub(crate) fn connected(session: &Session, jni: Jni) {
     if session.attached {
         register_loaded(session.jvmti, jni);
     }
@@ -168,7 +169,7 @@ pub fn connected(session: &Session, jni: Jni) {
 }
 
 /// The recording is over: without it there is nobody who checks.
-pub fn disconnected(jni: Jni) {
+pub(crate) fn disconnected(jni: Jni) {
     match plain::state() {
         // Its thread tells why.
         State::Starting => {}
@@ -183,17 +184,22 @@ pub fn disconnected(jni: Jni) {
 }
 
 fn register_loaded(jvmti: Jvmti, jni: Jni) {
-    for class in jvmti.loaded_classes().unwrap_or_default() {
-        if jvmti.class_signature(class).as_deref() == Some(CLASS) {
-            // Another class of that name: it is left alone.
-            let _ = register(jni, class);
+    let registered = jni.in_large_frame(|| {
+        for class in jvmti.loaded_classes().map_err(jvmti::meaning)? {
+            if jvmti.class_signature(class).as_deref() == Some(CLASS) {
+                // Another class of that name: it is left alone.
+                let _ = register(jni, class);
+            }
         }
-        jni.delete_local(class);
+        Ok(())
+    });
+    if let Err(why) = registered {
+        say_failed(&why);
     }
 }
 
 /// Tells all copies what they can count on; whether there is one.
-pub fn tell(jni: Jni, state: State, why: Option<&str>) -> bool {
+pub(crate) fn tell(jni: Jni, state: State, why: Option<&str>) -> bool {
     let mut told = false;
     each(jni, |copy, class| {
         told = true;
@@ -203,7 +209,7 @@ pub fn tell(jni: Jni, state: State, why: Option<&str>) -> bool {
 }
 
 /// Tells the copy of this class only.
-pub fn tell_one(jni: Jni, one: Handle, state: State) {
+pub(crate) fn tell_one(jni: Jni, one: Handle, state: State) {
     each(jni, |copy, class| match jni.is_same(class, one) {
         true => changed(jni, copy, class, state, None),
         false => Ok(()),
@@ -248,7 +254,7 @@ fn say_failed(why: &str) {
 
 /// How many assertions of each kind there are; `collected` if there was a collection since they were counted last, `reported` if
 /// those count whose violations the program knows.
-pub fn count(jni: Jni, collected: bool, reported: bool) -> [u64; 5] {
+pub(crate) fn count(jni: Jni, collected: bool, reported: bool) -> [u64; 5] {
     let mut sum = [0; 5];
     each(jni, |copy, class| {
         let arguments = [Argument::flag(collected), Argument::flag(reported)];
@@ -263,7 +269,7 @@ pub fn count(jni: Jni, collected: bool, reported: bool) -> [u64; 5] {
 }
 
 /// Brings the program what a check has found.
-pub fn deliver(jni: Jni, done: &CheckDone) {
+pub(crate) fn deliver(jni: Jni, done: &CheckDone) {
     let lines = |lines: &[String], between: &str| Some(lines.join(between));
     let mut fields: Vec<Option<String>> = Vec::new();
     for violation in &done.violations {
@@ -373,7 +379,7 @@ const MOST_SITES: usize = 100_000;
 type Key = Box<[(usize, i64)]>;
 
 #[derive(Clone, Copy)]
-enum Place {
+enum SiteLookup {
     Site(i32),
     /// So near there are too few frames of the program.
     LookFurther,
@@ -382,12 +388,12 @@ enum Place {
 #[derive(Default)]
 struct Sites {
     /// By the hash of a stack; of several with the same hash any but the first is looked for each time.
-    places: HashMap<u64, (Key, Place)>,
+    places: HashMap<u64, (Key, SiteLookup)>,
     frames: Vec<Vec<String>>,
 }
 
 impl Sites {
-    fn find(&self, hash: u64, stack: &[FrameInfo]) -> Option<Place> {
+    fn find(&self, hash: u64, stack: &[FrameInfo]) -> Option<SiteLookup> {
         let (key, place) = self.places.get(&hash)?;
         let same = key.len() == stack.len()
             && key
@@ -418,22 +424,9 @@ fn sites() -> &'static RwLock<Sites> {
     SITES.get_or_init(RwLock::default)
 }
 
-/// An environment of its own that stays, whoever else works for the program.
 fn environment() -> Option<Jvmti> {
     static ENVIRONMENT: OnceLock<Option<Jvmti>> = OnceLock::new();
-    *ENVIRONMENT.get_or_init(|| {
-        let jvmti = Jvmti::new(vm()?)?;
-        let useful = [
-            capability::SOURCE_FILE_NAME,
-            capability::LINE_NUMBERS,
-            capability::VIRTUAL_THREADS,
-        ];
-        for bit in useful {
-            // Without it places are less precise.
-            let _ = jvmti.add_capability(bit);
-        }
-        Some(jvmti)
-    })
+    *ENVIRONMENT.get_or_init(|| environments::sites(vm()?).ok())
 }
 
 extern "C" fn site(jni: Jni, _: Handle) -> i32 {
@@ -442,20 +435,20 @@ extern "C" fn site(jni: Jni, _: Handle) -> i32 {
         let mut near = [FrameInfo::EMPTY; NEAR];
         let count = jvmti.stack_from(Handle::NULL, OWN, &mut near);
         match place(jvmti, jni, &near[..count], count == NEAR) {
-            Place::Site(site) => site,
-            Place::LookFurther => {
+            SiteLookup::Site(site) => site,
+            SiteLookup::LookFurther => {
                 let mut far = vec![FrameInfo::EMPTY; FAR];
                 let count = jvmti.stack_from(Handle::NULL, OWN, &mut far);
                 match place(jvmti, jni, &far[..count], false) {
-                    Place::Site(site) => site,
-                    Place::LookFurther => 0,
+                    SiteLookup::Site(site) => site,
+                    SiteLookup::LookFurther => 0,
                 }
             }
         }
     })
 }
 
-fn place(jvmti: Jvmti, jni: Jni, stack: &[FrameInfo], may_look_further: bool) -> Place {
+fn place(jvmti: Jvmti, jni: Jni, stack: &[FrameInfo], may_look_further: bool) -> SiteLookup {
     let hash = hash(stack);
     let sites = sites();
     let known = sites.read().map(|sites| sites.find(hash, stack));
@@ -469,19 +462,19 @@ fn place(jvmti: Jvmti, jni: Jni, stack: &[FrameInfo], may_look_further: bool) ->
         .take(FRAMES);
     let program: Vec<String> = program.collect();
     let Ok(mut sites) = sites.write() else {
-        return Place::Site(0);
+        return SiteLookup::Site(0);
     };
     if sites.frames.is_empty() {
         // Site 0 is the unknown place.
         sites.frames.push(Vec::new());
     }
     let place = if program.len() < FEW_FRAMES && may_look_further {
-        Place::LookFurther
+        SiteLookup::LookFurther
     } else if sites.frames.len() < MOST_SITES {
         sites.frames.push(program);
-        Place::Site(sites.frames.len() as i32 - 1)
+        SiteLookup::Site(sites.frames.len() as i32 - 1)
     } else {
-        Place::Site(0)
+        SiteLookup::Site(0)
     };
     if sites.places.len() < 2 * MOST_SITES {
         let key = stack.iter().map(of).collect();

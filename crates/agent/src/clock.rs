@@ -1,27 +1,27 @@
 //! Clocks of the machine, in nanoseconds.
 
 /// The clock all processes of the machine share; it never jumps.
-pub fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
 /// Since 1970.
-pub fn wall() -> u64 {
+pub(crate) fn wall() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
 /// Since the machine started.
-pub fn since_boot() -> u64 {
+pub(crate) fn since_boot() -> u64 {
     read(libc::CLOCK_BOOTTIME)
 }
 
 /// CPU time of the whole process.
-pub fn process_cpu() -> u64 {
+pub(crate) fn process_cpu() -> u64 {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// CPU time of the calling thread.
-pub fn thread_cpu() -> u64 {
+pub(crate) fn thread_cpu() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 

@@ -6,6 +6,7 @@ use anthill_wire::{FromAgent, Identities, StateDone, TakeDump};
 
 use crate::clock;
 use crate::follow::{Followed, Reading};
+use crate::headroom::Headroom;
 use crate::jni::{Argument, Handle, Jni, Member, Vm};
 use crate::session::{Session, locked};
 
@@ -14,7 +15,7 @@ const PAIRS: usize = 1 << 16;
 
 /// The JVM's management functions, called from inside: their Java half is in the module `jdk.management`. Instances
 /// are made without constructors, and no bean is registered.
-pub struct Management {
+pub(crate) struct Management {
     commands: Handle,
     execute: Member,
     diagnostics: Handle,
@@ -22,7 +23,7 @@ pub struct Management {
 }
 
 impl Management {
-    pub fn new(jni: Jni) -> Result<Management, String> {
+    pub(crate) fn new(jni: Jni) -> Result<Management, String> {
         jni.in_frame(|| {
             // Its static initializer loads the library with the native half.
             jni.find_class(c"com/sun/management/internal/PlatformMBeanProviderImpl")?;
@@ -41,7 +42,7 @@ impl Management {
     }
 
     /// Runs a diagnostic command; heap dumps are not among those that may be run this way.
-    pub fn run(&self, jni: Jni, command: &str) -> Result<String, String> {
+    pub(crate) fn run(&self, jni: Jni, command: &str) -> Result<String, String> {
         jni.in_frame(|| {
             let arguments = [Argument::object(jni.new_string(command)?)];
             let answer = jni.call_object(self.commands, self.execute, &arguments)?;
@@ -58,7 +59,7 @@ impl Management {
         })
     }
 
-    pub fn close(self, jni: Jni) {
+    pub(crate) fn close(self, jni: Jni) {
         jni.delete_global(self.commands);
         jni.delete_global(self.diagnostics);
     }
@@ -74,23 +75,23 @@ struct Places {
 }
 
 /// What taking dumps needs to know about the JVM.
-pub struct Dumper {
+pub(crate) struct Dumper {
     pub management: Result<Management, String>,
     /// Nothing if addresses cannot be had, with the reason.
     pub reading: Result<Reading, String>,
-    /// Whether head classes' instances can be looked for, or the reason.
-    pub searching: Result<(), &'static str>,
+    /// What every search for head classes' instances waits for, or why there can be none.
+    pub searching: Result<Headroom, String>,
 }
 
 impl Dumper {
     /// Takes a dump and reports where the followed objects are in it.
-    pub fn take(&self, session: &Session, vm: Vm, jni: Jni, order: &TakeDump) -> StateDone {
+    pub(crate) fn take(&self, session: &Session, vm: Vm, jni: Jni, order: &TakeDump) -> StateDone {
         let stopwatch = Stopwatch::start(session);
         let mut missing = None;
         if order.collect {
             if let Err(code) = session.jvmti.force_gc() {
                 missing = Some(format!(
-                    "the heap was not collected before: {}",
+                    "the garbage collection before it failed: {}",
                     crate::jvmti::meaning(code)
                 ));
             }
@@ -101,9 +102,11 @@ impl Dumper {
             followed.set_limit(order.limit as usize);
         }
         if order.find_heads && order.limit > 0 {
-            let found = self.searching.map_err(str::to_owned).and_then(|()| {
+            let searching = self.searching.as_ref().map_err(Clone::clone);
+            let found = searching.and_then(|headroom| {
                 let loaded = session.classes_loaded();
-                followed.find_heads(vm, jni, &session.symbols, loaded)
+                let room = || headroom.wait(session, jni);
+                followed.find_heads(vm, jni, &session.symbols, loaded, room)
             });
             missing = found.err().or(missing);
         }
@@ -166,7 +169,7 @@ impl Dumper {
     }
 
     /// Forgets the followed objects that died.
-    pub fn forget_dead(&self, session: &Session, jni: Jni) {
+    pub(crate) fn forget_dead(&self, session: &Session, jni: Jni) {
         let Ok(reading) = self.reading else { return };
         let mut followed = std::mem::take(&mut *locked(&session.followed));
         let addresses = followed.addresses(jni, reading);
@@ -205,20 +208,20 @@ fn unmoved(
 }
 
 /// Measures how long an order took and the program stood still for it.
-pub struct Stopwatch {
+pub(crate) struct Stopwatch {
     start_ns: u64,
     stopped: Option<u64>,
 }
 
 impl Stopwatch {
-    pub fn start(session: &Session) -> Stopwatch {
+    pub(crate) fn start(session: &Session) -> Stopwatch {
         Stopwatch {
             start_ns: clock::now(),
             stopped: session.stopped_ns(),
         }
     }
 
-    pub fn done(&self, session: &Session, order: u32) -> StateDone {
+    pub(crate) fn done(&self, session: &Session, order: u32) -> StateDone {
         let end_ns = clock::now();
         let stopped = self
             .stopped

@@ -13,16 +13,18 @@ use crate::jni::{Handle, Jni};
 use crate::jvmti::{EventCallbacks, FrameInfo, Jvmti, event};
 use crate::regions;
 use crate::session::{Session, Work, current, locked, visit};
+use crate::symbols::Met;
 
 /// How long the end of the JVM may wait for the recorder to take the last messages.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Events that are on while recording; each may be missing.
-pub const RECORDED: [(i32, &str); 5] = [
+pub(crate) const RECORDED: [(i32, &str); 5] = [
     (event::GC_START, "garbage collections"),
     (event::GC_FINISH, "garbage collections"),
-    (event::THREAD_START, "starts of threads"),
+    // Before the starts, so that whoever is seen to start is seen to end.
     (event::THREAD_END, "ends of threads"),
+    (event::THREAD_START, "starts of threads"),
     (event::SAMPLED_ALLOCATION, "allocation samples"),
 ];
 
@@ -34,11 +36,11 @@ thread_local! {
 }
 
 /// From now on events of the calling thread are left out.
-pub fn leave_out_this_thread() {
+pub(crate) fn leave_out_this_thread() {
     OWN_THREAD.set(true);
 }
 
-pub fn callbacks() -> EventCallbacks {
+pub(crate) fn callbacks() -> EventCallbacks {
     EventCallbacks {
         vm_init: Some(crate::vm_init),
         vm_death: Some(vm_death),
@@ -51,27 +53,27 @@ pub fn callbacks() -> EventCallbacks {
     }
 }
 
-/// Runs an event's work for the current recording, if it is one of its environment, and adds it to the cost.
-fn counted(jvmti: Jvmti, work: impl FnOnce(&Session)) {
+/// Runs an event's work for the current recording and adds it to the cost.
+fn counted(work: impl FnOnce(&Session)) {
     if OWN_THREAD.get() {
         return;
     }
     let start = clock::now();
     // A panic is a bug of ours; the program must not notice more than a missing event.
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        if let Some(session) = visit().filter(|session| session.jvmti == jvmti) {
+        if let Some(session) = visit() {
             work(&session);
             session.count_event(start);
         }
     }));
 }
 
-extern "C" fn gc_start(jvmti: Jvmti) {
-    counted(jvmti, |session| session.pauses.begin());
+extern "C" fn gc_start(_: Jvmti) {
+    counted(|session| session.pauses.begin());
 }
 
-extern "C" fn gc_finish(jvmti: Jvmti) {
-    counted(jvmti, |session| {
+extern "C" fn gc_finish(_: Jvmti) {
+    counted(|session| {
         let gc = session.pauses.end();
         match session.perf {
             Some(_) => session.outbox.gc(gc),
@@ -80,16 +82,16 @@ extern "C" fn gc_finish(jvmti: Jvmti) {
     });
 }
 
-extern "C" fn thread_start(jvmti: Jvmti, jni: Jni, thread: Handle) {
-    counted(jvmti, |session| {
-        thread_number(session, jni, thread, false);
+extern "C" fn thread_start(_: Jvmti, jni: Jni, thread: Handle) {
+    counted(|session| {
+        thread_number(session, jni, thread, Met::Started);
     });
 }
 
-extern "C" fn thread_end(jvmti: Jvmti, _: Jni, thread: Handle) {
-    counted(jvmti, |session| {
-        let number = jvmti.thread_word(thread) as u32;
-        if number != 0 {
+extern "C" fn thread_end(_: Jvmti, jni: Jni, thread: Handle) {
+    counted(|session| {
+        let java_id = java_id(session, jni, thread);
+        if let Some(number) = java_id.and_then(|id| session.symbols.forget_thread(id)) {
             let time_ns = clock::now();
             let end = ThreadEnd { number, time_ns };
             session.outbox.event(&FromAgent::ThreadEnd(end));
@@ -97,13 +99,25 @@ extern "C" fn thread_end(jvmti: Jvmti, _: Jni, thread: Handle) {
     });
 }
 
-/// The number of a thread, reported if it is new.
-pub fn thread_number(session: &Session, jni: Jni, thread: Handle, earlier: bool) -> u32 {
-    let field = *locked(&session.thread_id);
-    let (jvmti, outbox) = (session.jvmti, &session.outbox);
-    session
-        .symbols
-        .thread(jvmti, jni, outbox, thread, field, earlier)
+/// Nothing while a thread of native code becomes one of the JVM's: its object is not there yet or has no id.
+fn java_id(session: &Session, jni: Jni, thread: Handle) -> Option<u64> {
+    let fields = session.thread_fields.get()?;
+    if thread.is_null() {
+        return None;
+    }
+    let id = jni.long_field(thread, fields.id);
+    (id != 0).then_some(id as u64)
+}
+
+/// The number of a thread, reported if it is new; 0 if it is not known which one it is.
+pub(crate) fn thread_number(session: &Session, jni: Jni, thread: Handle, met: Met) -> u32 {
+    let fields = session.thread_fields.get();
+    let Some((fields, java_id)) = fields.zip(java_id(session, jni, thread)) else {
+        return 0;
+    };
+    // Not by JVMTI, which expects threads whose constructor has run.
+    let name = || jni.text_field(thread, fields.name);
+    session.symbols.thread(&session.outbox, java_id, met, name)
 }
 
 extern "C" fn sampled_allocation(
@@ -118,7 +132,7 @@ extern "C" fn sampled_allocation(
         regions::note(object);
     }
     let size = size as u64;
-    counted(jvmti, |session| {
+    counted(|session| {
         let interval = session.sampling.load(Ordering::Relaxed);
         if interval == 0 || !regions::is_sample(size, interval) {
             return;
@@ -130,8 +144,7 @@ extern "C" fn sampled_allocation(
             class: session.symbols.class(jvmti, outbox, class),
             size,
             weight: weight(size, chosen_by(interval)),
-            // A start that was not reported came before the agent.
-            thread: thread_number(session, jni, thread, true),
+            thread: thread_number(session, jni, thread, Met::Allocating),
             stack: stack_number(session, jvmti, jni, thread),
             id: follow(session, jni, object),
         };

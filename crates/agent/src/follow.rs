@@ -6,13 +6,17 @@ use std::ffi::c_void;
 
 use anthill_wire::HeadClass;
 
+use crate::environments::{self, Purpose};
+use crate::headroom::Room;
 use crate::jni::{Handle, Jni, Vm};
-use crate::jvmti::{self, Code, Jvmti, capability};
+use crate::jvmti::{self, Jvmti};
 use crate::symbols::Symbols;
 
-/// Tags in the environment of the heads: of a head class, of an instance that was just found; others are ids.
+/// Tags in the environment of the heads: of a head class, of instances that were just found, by batch; others are ids.
 const HEAD_CLASS: u64 = 1 << 61;
 const NEW: u64 = 1 << 62;
+/// As many instances as there are local handles for at a time, and some to spare.
+const BATCH: usize = 50_000;
 
 /// Sampled objects that are followed before the recorder has said how many may be.
 const FIRST_LIMIT: usize = 100_000;
@@ -30,13 +34,15 @@ struct Object {
     head: bool,
 }
 
-pub struct Followed {
+pub(crate) struct Followed {
     objects: Vec<Object>,
     limit: usize,
     heads: Vec<HeadClass>,
     tags: Option<Jvmti>,
     /// Weak handles to the head classes that were found among the loaded ones.
     classes: Vec<Handle>,
+    /// Batches of instances that are tagged and not all followed yet.
+    unadopted: usize,
     /// How many classes had been loaded when they were last looked through.
     classes_loaded: Option<u64>,
     /// The last collection when dead objects were looked for: there are no more of them before the next one.
@@ -52,6 +58,7 @@ impl Default for Followed {
             heads: Vec::new(),
             tags: None,
             classes: Vec::new(),
+            unadopted: 0,
             classes_loaded: None,
             looked_after: None,
             closed: false,
@@ -60,16 +67,16 @@ impl Default for Followed {
 }
 
 impl Followed {
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.objects.len()
     }
 
-    pub fn set_limit(&mut self, limit: usize) {
+    pub(crate) fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
     }
 
     /// Follows a sampled object; its id, or 0 if there are too many already.
-    pub fn add_sampled(&mut self, jni: Jni, symbols: &Symbols, object: Handle) -> u64 {
+    pub(crate) fn add_sampled(&mut self, jni: Jni, symbols: &Symbols, object: Handle) -> u64 {
         if self.closed || self.objects.len() >= self.limit {
             return 0;
         }
@@ -87,7 +94,7 @@ impl Followed {
     }
 
     /// Whether dead objects should make room, said once after each collection.
-    pub fn needs_room(&mut self, collections: u32) -> bool {
+    pub(crate) fn needs_room(&mut self, collections: u32) -> bool {
         let needs = self.objects.len() >= self.limit && self.looked_after != Some(collections);
         if needs {
             self.looked_after = Some(collections);
@@ -96,19 +103,20 @@ impl Followed {
     }
 
     /// Replaces the head classes; instances of the former ones are forgotten.
-    pub fn set_heads(&mut self, jni: Jni, heads: Vec<HeadClass>) {
+    pub(crate) fn set_heads(&mut self, jni: Jni, heads: Vec<HeadClass>) {
         self.forget_heads(jni);
         self.heads = heads;
     }
 
     /// Looks for instances of head classes that are not followed yet. `classes_loaded` says cheaply whether
-    /// classes must be looked through again.
-    pub fn find_heads(
+    /// classes must be looked through again, `room` waits for room for one search.
+    pub(crate) fn find_heads(
         &mut self,
         vm: Vm,
         jni: Jni,
         symbols: &Symbols,
         classes_loaded: Option<u64>,
+        room: impl Fn() -> Result<Room, String>,
     ) -> Result<(), String> {
         if self.heads.is_empty() {
             return Ok(());
@@ -119,13 +127,18 @@ impl Followed {
             self.classes_loaded = classes_loaded;
         }
         let mut finding = Finding {
-            left: self.limit.saturating_sub(self.objects.len()),
+            found: 0,
+            most: self.limit.saturating_sub(self.objects.len()),
             over: false,
         };
-        self.tag_new(tags, jni, &mut finding)
-            .map_err(|code| format!("the heap cannot be searched: {}", jvmti::meaning(code)))?;
-        self.adopt(tags, jni, symbols)
-            .map_err(|code| format!("tagged objects cannot be had: {}", jvmti::meaning(code)))?;
+        let searched = self.tag_new(tags, jni, room, &mut finding);
+        self.unadopted = self.unadopted.max(finding.found.div_ceil(BATCH));
+        searched?;
+        for batch in 0..self.unadopted {
+            self.adopt(tags, jni, symbols, NEW | batch as u64)
+                .map_err(|why| format!("cannot get tagged objects: {why}"))?;
+        }
+        self.unadopted = 0;
         match finding.over {
             true => Err(format!(
                 "more than {} objects would have to be followed",
@@ -136,7 +149,7 @@ impl Followed {
     }
 
     /// Forgets the objects that died.
-    pub fn forget_dead(&mut self, jni: Jni, addresses: &[u64]) {
+    pub(crate) fn forget_dead(&mut self, jni: Jni, addresses: &[u64]) {
         let mut address = addresses.iter();
         self.objects.retain(|object| {
             let alive = address.next() != Some(&0);
@@ -148,17 +161,17 @@ impl Followed {
     }
 
     /// Where the objects are now, 0 for those that died, in the order of [`Followed::ids`].
-    pub fn addresses(&self, jni: Jni, reading: Reading) -> Vec<u64> {
+    pub(crate) fn addresses(&self, jni: Jni, reading: Reading) -> Vec<u64> {
         let objects = self.objects.iter();
         objects.map(|o| reading.address(jni, o.weak)).collect()
     }
 
-    pub fn ids(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u64> + '_ {
         self.objects.iter().map(|object| object.id)
     }
 
     /// Frees everything; nothing is followed from now on.
-    pub fn close(&mut self, jni: Jni) {
+    pub(crate) fn close(&mut self, jni: Jni) {
         self.closed = true;
         self.forget_heads(jni);
         for object in self.objects.drain(..) {
@@ -167,22 +180,34 @@ impl Followed {
     }
 
     /// Takes over the objects that were added elsewhere.
-    pub fn join(&mut self, other: Followed) {
+    pub(crate) fn join(&mut self, other: Followed) {
         self.objects.extend(other.objects);
     }
 
+    /// Takes the tags of the heads and their classes back, and their handles.
     fn forget_heads(&mut self, jni: Jni) {
+        let Some(tags) = self.tags.take() else {
+            return;
+        };
+        let forget = |weak| {
+            let object = jni.new_local(weak);
+            if !object.is_null() {
+                // It has none if the JVM had no memory for it.
+                let _ = tags.set_tag(object, 0);
+                jni.delete_local(object);
+            }
+            jni.delete_weak(weak);
+        };
         self.objects.retain(|object| {
             if object.head {
-                jni.delete_weak(object.weak);
+                forget(object.weak);
             }
             !object.head
         });
-        for class in self.classes.drain(..) {
-            jni.delete_weak(class);
-        }
-        if let Some(tags) = self.tags.take() {
-            tags.dispose();
+        self.classes.drain(..).for_each(forget);
+        if std::mem::take(&mut self.unadopted) > 0 {
+            // They mean nothing, and go with their objects at the latest.
+            let _ = environments::clear_tags(tags);
         }
         self.classes_loaded = None;
     }
@@ -191,32 +216,31 @@ impl Followed {
         if let Some(tags) = self.tags {
             return Ok(tags);
         }
-        let tags = tagging(vm)?;
+        let tags = environments::tags(vm, Purpose::Heads)?;
         self.tags = Some(tags);
         Ok(tags)
     }
 
     /// Tags the loaded classes that are head classes.
     fn find_classes(&mut self, tags: Jvmti, jni: Jni) -> Result<(), String> {
-        let loaded = tags
-            .loaded_classes()
-            .map_err(|code| format!("classes cannot be listed: {}", jvmti::meaning(code)))?;
         self.forget_unloaded(jni);
-        let named = self.named(tags, &loaded);
-        for &class in &loaded {
-            let is_head = named.iter().any(|&(head, subclasses)| {
-                class == head || subclasses && jni.is_assignable(class, head)
-            });
-            let instances = is_head && !tags.is_interface(class) && tags.tag(class) == 0;
-            if instances {
-                self.classes
-                    .extend(tagged_weak(tags, jni, class, HEAD_CLASS));
+        jni.in_large_frame(|| {
+            let loaded = tags
+                .loaded_classes()
+                .map_err(|code| format!("classes cannot be listed: {}", jvmti::meaning(code)))?;
+            let named = self.named(tags, &loaded);
+            for class in loaded {
+                let is_head = named.iter().any(|&(head, subclasses)| {
+                    class == head || subclasses && jni.is_assignable(class, head)
+                });
+                let instances = is_head && !tags.is_interface(class) && tags.tag(class) == 0;
+                if instances {
+                    let weak = tagged_weak(tags, jni, class, HEAD_CLASS);
+                    self.classes.extend(weak);
+                }
             }
-        }
-        for class in loaded {
-            jni.delete_local(class);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn forget_unloaded(&mut self, jni: Jni) {
@@ -250,19 +274,30 @@ impl Followed {
     }
 
     /// Tags the instances that are not followed yet.
-    fn tag_new(&self, tags: Jvmti, jni: Jni, finding: &mut Finding) -> Result<(), Code> {
+    fn tag_new(
+        &self,
+        tags: Jvmti,
+        jni: Jni,
+        room: impl Fn() -> Result<Room, String>,
+        finding: &mut Finding,
+    ) -> Result<(), String> {
+        let failed = |code| format!("the heap cannot be searched: {}", jvmti::meaning(code));
         let few = match self.objects.len() {
             0..MANY_OBJECTS => FEW_CLASSES,
             _ => FEW_CLASSES_OF_MANY_OBJECTS,
         };
         if self.classes.len() > few {
-            let filter = jvmti::FILTER_TAGGED | jvmti::FILTER_CLASS_UNTAGGED;
-            return tags.iterate(filter, Handle::NULL, found, finding);
+            let (filter, any) = (jvmti::FILTER_CLASS_UNTAGGED, Handle::NULL);
+            let searched = tags.iterate_untagged(room()?, filter, any, found, finding);
+            return searched.map_err(failed);
         }
         for &weak in &self.classes {
             let class = jni.new_local(weak);
             if !class.is_null() {
-                let searched = tags.iterate(jvmti::FILTER_TAGGED, class, found, finding);
+                let searched = room().and_then(|room| {
+                    let searched = tags.iterate_untagged(room, 0, class, found, finding);
+                    searched.map_err(failed)
+                });
                 jni.delete_local(class);
                 searched?;
             }
@@ -270,19 +305,26 @@ impl Followed {
         Ok(())
     }
 
-    /// Gives the tagged instances ids and handles.
-    fn adopt(&mut self, tags: Jvmti, jni: Jni, symbols: &Symbols) -> Result<(), Code> {
-        for object in tags.objects_with_tags(&[NEW])? {
-            let id = symbols.next_id();
-            let weak = tagged_weak(tags, jni, object, id);
-            self.objects.extend(weak.map(|weak| Object {
-                id,
-                weak,
-                head: true,
-            }));
-            jni.delete_local(object);
-        }
-        Ok(())
+    /// Gives the instances of a batch ids and handles.
+    fn adopt(
+        &mut self,
+        tags: Jvmti,
+        jni: Jni,
+        symbols: &Symbols,
+        batch: u64,
+    ) -> Result<(), String> {
+        jni.in_large_frame(|| {
+            for object in tags.objects_with_tags(&[batch]).map_err(jvmti::meaning)? {
+                let id = symbols.next_id();
+                let weak = tagged_weak(tags, jni, object, id);
+                self.objects.extend(weak.map(|weak| Object {
+                    id,
+                    weak,
+                    head: true,
+                }));
+            }
+            Ok(())
+        })
     }
 }
 
@@ -300,7 +342,8 @@ fn tagged_weak(tags: Jvmti, jni: Jni, object: Handle, tag: u64) -> Option<Handle
 }
 
 struct Finding {
-    left: usize,
+    found: usize,
+    most: usize,
     over: bool,
 }
 
@@ -308,46 +351,34 @@ struct Finding {
 extern "C" fn found(_: i64, _: i64, tag: *mut i64, _: i32, data: *mut c_void) -> i32 {
     // SAFETY: `data` is the `Finding` that was given to the iteration, which nobody else uses meanwhile.
     let finding = unsafe { &mut *data.cast::<Finding>() };
-    if finding.left == 0 {
+    if finding.found == finding.most {
         finding.over = true;
         return jvmti::VISIT_ABORT;
     }
-    finding.left -= 1;
+    let batch = (finding.found / BATCH) as u64;
+    finding.found += 1;
     // SAFETY: the JVM passes the place of the object's tag.
-    unsafe { *tag = NEW as i64 };
+    unsafe { *tag = (NEW | batch) as i64 };
     jvmti::VISIT_OBJECTS
 }
 
-/// An environment with nothing but tags.
-pub fn tagging(vm: Vm) -> Result<Jvmti, String> {
-    let tags = Jvmti::new(vm).ok_or("the JVM offers no further JVMTI environment")?;
-    match tags.add_capability(capability::TAG_OBJECTS) {
-        Ok(()) => Ok(tags),
-        Err(code) => {
-            tags.dispose();
-            Err(format!(
-                "objects cannot be tagged: {}",
-                jvmti::meaning(code)
-            ))
-        }
-    }
-}
-
-/// Whether objects of head classes can be looked for in the heap, or why not.
-pub fn searching(collector: &str, specification: &str) -> Result<(), &'static str> {
-    match (collector, specification) {
-        // Between the pauses of a collection it tags the place that an object is about to leave, which then belongs to
-        // another object or to none: a later search of the heap crashes on it.
-        ("Shenandoah", "11") => {
-            Err("Shenandoah of this release cannot be searched while it collects")
-        }
-        _ => Ok(()),
+/// Whether the heap can be searched and walked while the program runs, or why not.
+pub(crate) fn searching(collector: &str, specification: &str) -> Result<(), &'static str> {
+    // Before release 16 tags are kept by addresses. Where objects move beside the program, a search tags the place that an
+    // object is about to leave, which then belongs to another object or to none: the next collection or search crashes on it.
+    let by_handles = specification
+        .parse()
+        .is_ok_and(|release: u32| release >= 16);
+    let stands_still = Reading::of(collector) == Some(Reading::Direct);
+    match by_handles || stands_still {
+        true => Ok(()),
+        false => Err("the heap of this collector cannot be searched safely in this release"),
     }
 }
 
 /// How the address of an object, which is its id in a dump, is read from a weak handle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reading {
+pub(crate) enum Reading {
     /// The word behind the handle is the address. Reading it leaves the collector alone.
     Direct,
     /// Objects move while the program runs: the JVM must be asked, and its local handle holds the address.
@@ -355,7 +386,7 @@ pub enum Reading {
 }
 
 impl Reading {
-    pub fn of(collector: &str) -> Option<Reading> {
+    pub(crate) fn of(collector: &str) -> Option<Reading> {
         match collector {
             "G1" | "Parallel" | "Serial" | "Epsilon" => Some(Reading::Direct),
             "ZGC" | "Shenandoah" => Some(Reading::Asked),
@@ -378,7 +409,7 @@ impl Reading {
 
 /// Whether handles of this JVM are what [`Reading::Direct`] takes them for: a weak and a local handle to the same
 /// object must hold the same word.
-pub fn handles_hold_addresses(jni: Jni, object: Handle) -> bool {
+pub(crate) fn handles_hold_addresses(jni: Jni, object: Handle) -> bool {
     let weak = jni.new_weak(object);
     let local = jni.new_local(object);
     // A collection may come between the two reads, but not each time.

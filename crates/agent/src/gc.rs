@@ -25,7 +25,7 @@ enum Upkeep {
 }
 
 /// The counters that matter, found once.
-pub struct GcCounters {
+pub(crate) struct GcCounters {
     collectors: Vec<(GcKind, String, Counter)>,
     upkeep: Upkeep,
     used: Vec<Counter>,
@@ -37,7 +37,7 @@ pub struct GcCounters {
 }
 
 impl GcCounters {
-    pub fn new(perf: &PerfData) -> GcCounters {
+    pub(crate) fn new(perf: &PerfData) -> GcCounters {
         let mut counters = GcCounters {
             collectors: collectors(perf),
             upkeep: Upkeep::Sometimes,
@@ -67,7 +67,7 @@ impl GcCounters {
     }
 
     /// Full collections so far, where the collector has such.
-    pub fn full(&self) -> Option<u64> {
+    pub(crate) fn full(&self) -> Option<u64> {
         let full = self.collectors.iter().find(|one| one.0 == GcKind::Full);
         full.map(|(_, _, count)| count.get())
     }
@@ -134,7 +134,7 @@ impl AtStart {
 }
 
 /// Puts the two events of a pause together. Pauses never overlap, so plain atomic words will do.
-pub struct Pauses {
+pub(crate) struct Pauses {
     counters: Option<GcCounters>,
     number: AtomicU32,
     start: AtomicU64,
@@ -144,7 +144,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    pub fn new(counters: Option<GcCounters>) -> Pauses {
+    pub(crate) fn new(counters: Option<GcCounters>) -> Pauses {
         let pauses = Pauses {
             counters,
             number: AtomicU32::new(0),
@@ -157,11 +157,12 @@ impl Pauses {
     }
 
     /// Why heap sizes before or after pauses may be missing or old.
-    pub fn caveat(&self) -> Option<&'static str> {
+    pub(crate) fn caveat(&self) -> Option<&'static str> {
         match self.counters.as_ref()?.upkeep {
             Upkeep::Always => None,
             Upkeep::AtEnd => Some(
-                "heap in use before a collection, unless it came for want of room: this collector does not count it",
+                "heap in use before a collection, unless it was caused by lack of space: this \
+                collector does not report it",
             ),
             Upkeep::Sometimes => Some(
                 "heap in use before a pause; after it, the figure is as old as the collector's last update",
@@ -170,18 +171,18 @@ impl Pauses {
     }
 
     /// Pauses that are over.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.number.load(Ordering::Acquire)
     }
 
-    pub fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.start.store(clock::now(), Ordering::Relaxed);
         if let Some(counters) = &self.counters {
             self.at_start.read(counters);
         }
     }
 
-    pub fn end(&self) -> Gc {
+    pub(crate) fn end(&self) -> Gc {
         let number = self.number.fetch_add(1, Ordering::AcqRel) + 1;
         let end_ns = clock::now();
         let mut gc = Gc {

@@ -18,7 +18,7 @@ const COLLECTORS: [(&str, &str); 6] = [
     ("UseEpsilonGC", "Epsilon"),
 ];
 
-pub fn hello(session: &Session, jni: Jni, management: &Result<Management, String>) -> Hello {
+pub(crate) fn hello(session: &Session, jni: Jni, management: &Result<Management, String>) -> Hello {
     let property = |name| session.jvmti.system_property(name).unwrap_or_default();
     let Said {
         flags,
@@ -56,19 +56,20 @@ pub fn hello(session: &Session, jni: Jni, management: &Result<Management, String
             false => (number(flag("ObjectAlignmentInBytes")) as u32).max(8),
         },
         compressed_references: flag("UseCompressedOops").map(|value| value == "true"),
+        searchable: false,
         missing: locked(&session.missing).clone(),
         vm_flags: flags,
     }
 }
 
 /// Bytes of the heap that the program has and uses.
-pub struct HeapSizes {
+pub(crate) struct HeapSizes {
     pub committed: u64,
     pub used: u64,
 }
 
 /// From `java.lang.Runtime`; nothing if the JVM does not tell.
-pub fn heap_sizes(jni: Jni) -> Option<HeapSizes> {
+pub(crate) fn heap_sizes(jni: Jni) -> Option<HeapSizes> {
     let sizes = jni.in_frame(|| {
         let class = jni.find_class(c"java/lang/Runtime")?;
         let get = jni.static_method(class, c"getRuntime", c"()Ljava/lang/Runtime;")?;

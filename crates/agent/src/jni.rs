@@ -3,12 +3,15 @@
 //!
 //! Handles are opaque and only ever come from the JVM, and a [`Jni`] is only used on the thread it was given to:
 //! that is what makes the calls sound.
+//!
+//! Without the crate `jni-sys`: to it handles, members and classes are all the same pointer, and JVMTI, which is called in
+//! the same way, is not part of it.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 
 /// The version of the interface that the agent asks for.
-pub const VERSION: i32 = 0x0001_0006;
+pub(crate) const VERSION: i32 = 0x0001_0006;
 
 /// A reference to a Java object, class, string or thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -119,6 +122,9 @@ impl Jni {
         Jni(environment.cast())
     }
 
+    /// HotSpot refuses frames for more.
+    const MOST_LOCALS: i32 = 65_536;
+
     functions! {
         6 find_class_raw(name: *const c_char) -> Handle;
         10 superclass_raw(class: Handle) -> Handle;
@@ -140,6 +146,7 @@ impl Jni {
         54 call_long_raw(object: Handle, method: Member, arguments: *const Argument) -> i64;
         63 call_void_raw(object: Handle, method: Member, arguments: *const Argument);
         94 field_raw(class: Handle, name: *const c_char, signature: *const c_char) -> Member;
+        95 object_field_raw(object: Handle, field: Member) -> Handle;
         101 long_field_raw(object: Handle, field: Member) -> i64;
         113 static_method_raw(class: Handle, name: *const c_char, signature: *const c_char) -> Member;
         116 call_static_object_raw(class: Handle, method: Member, arguments: *const Argument) -> Handle;
@@ -150,6 +157,7 @@ impl Jni {
         170 release_characters(string: Handle, characters: *const c_char);
         171 array_length_raw(array: Handle) -> i32;
         172 new_array_raw(length: i32, class: Handle, initial: Handle) -> Handle;
+        173 element_raw(array: Handle, index: i32) -> Handle;
         174 set_element_raw(array: Handle, index: i32, element: Handle);
         176 new_bytes_raw(length: i32) -> Handle;
         204 longs_raw(array: Handle, start: i32, length: i32, into: *mut i64);
@@ -239,6 +247,16 @@ impl Jni {
     pub fn field(self, class: Handle, name: &CStr, signature: &CStr) -> Result<Member, String> {
         let field = self.field_raw(class, name.as_ptr(), signature.as_ptr());
         self.checked_member(field, name)
+    }
+
+    /// The text in a field; empty if there is none.
+    pub fn text_field(self, object: Handle, field: Member) -> String {
+        let string = self.object_field_raw(object, field);
+        let text = self.text(string);
+        if !string.is_null() {
+            self.delete_local(string);
+        }
+        text
     }
 
     pub fn long_field(self, object: Handle, field: Member) -> i64 {
@@ -362,6 +380,15 @@ impl Jni {
         self.set_element_raw(array, i32::try_from(index).unwrap_or(-1), element);
     }
 
+    /// Local handles to the elements of an array of objects.
+    pub fn elements(self, array: Handle) -> Vec<Handle> {
+        let length = match array.is_null() {
+            true => 0,
+            false => self.array_length_raw(array),
+        };
+        (0..length).map(|i| self.element_raw(array, i)).collect()
+    }
+
     /// The numbers of a `long[]`, as many as fit.
     pub fn longs<const N: usize>(self, array: Handle) -> [i64; N] {
         let mut longs = [0; N];
@@ -395,15 +422,44 @@ impl Jni {
         text
     }
 
-    /// Runs `work` and then frees all local handles it made.
+    /// Runs `work`, which makes some dozens of local handles at most, and then frees them.
     pub fn in_frame<T>(self, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-        if self.push_frame_raw(64) != 0 {
-            self.exception_clear();
-            return Err("the JVM has no memory for local handles".to_owned());
-        }
+        self.in_frame_of(64, work)
+    }
+
+    /// The same for `work` that gets lists of handles from the JVM.
+    pub fn in_large_frame<T>(self, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+        self.in_frame_of(Jni::MOST_LOCALS, work)
+    }
+
+    /// The same for `work` one of whose handles is wanted afterwards.
+    pub fn handle_from_frame(
+        self,
+        work: impl FnOnce() -> Result<Handle, String>,
+    ) -> Result<Handle, String> {
+        self.push_frame(Jni::MOST_LOCALS)?;
+        let result = work();
+        let handle = self.pop_frame_raw(*result.as_ref().unwrap_or(&Handle::NULL));
+        result.map(|_| handle)
+    }
+
+    fn in_frame_of<T>(
+        self,
+        handles: i32,
+        work: impl FnOnce() -> Result<T, String>,
+    ) -> Result<T, String> {
+        self.push_frame(handles)?;
         let result = work();
         self.pop_frame_raw(Handle::NULL);
         result
+    }
+
+    fn push_frame(self, handles: i32) -> Result<(), String> {
+        if self.push_frame_raw(handles) == 0 {
+            return Ok(());
+        }
+        self.exception_clear();
+        Err("the JVM is out of memory for local handles".to_owned())
     }
 
     fn checked(self, object: Handle, what: impl FnOnce() -> String) -> Result<Handle, String> {

@@ -4,65 +4,59 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
+use crate::headroom::Room;
 use crate::jni::{Handle, Jni, Member, Vm};
 
 /// What a function answers; 0 is success.
-pub type Code = i32;
+pub(crate) type Code = i32;
 
 const VERSION: i32 = 0x3001_0000;
 const VERSION_WITH_SAMPLING: i32 = 0x300b_0000;
 
-pub mod capability {
-    pub const TAG_OBJECTS: u32 = 0;
-    pub const SOURCE_FILE_NAME: u32 = 11;
-    pub const LINE_NUMBERS: u32 = 12;
-    pub const GC_EVENTS: u32 = 31;
-    pub const SAMPLED_ALLOCATIONS: u32 = 43;
-    pub const VIRTUAL_THREADS: u32 = 44;
+pub(crate) mod capability {
+    pub(crate) const TAG_OBJECTS: u32 = 0;
+    pub(crate) const SOURCE_FILE_NAME: u32 = 11;
+    pub(crate) const LINE_NUMBERS: u32 = 12;
+    pub(crate) const GC_EVENTS: u32 = 31;
+    pub(crate) const SAMPLED_ALLOCATIONS: u32 = 43;
+    pub(crate) const VIRTUAL_THREADS: u32 = 44;
 }
 
-pub mod event {
-    pub const VM_INIT: i32 = 50;
-    pub const VM_DEATH: i32 = 51;
-    pub const THREAD_START: i32 = 52;
-    pub const THREAD_END: i32 = 53;
-    pub const GC_START: i32 = 81;
-    pub const GC_FINISH: i32 = 82;
-    pub const SAMPLED_ALLOCATION: i32 = 86;
+pub(crate) mod event {
+    pub(crate) const VM_INIT: i32 = 50;
+    pub(crate) const VM_DEATH: i32 = 51;
+    pub(crate) const THREAD_START: i32 = 52;
+    pub(crate) const THREAD_END: i32 = 53;
+    pub(crate) const GC_START: i32 = 81;
+    pub(crate) const GC_FINISH: i32 = 82;
+    pub(crate) const SAMPLED_ALLOCATION: i32 = 86;
 }
 
-pub const FILTER_TAGGED: i32 = 0x4;
-pub const FILTER_CLASS_UNTAGGED: i32 = 0x20;
-pub const VISIT_OBJECTS: i32 = 0x100;
-pub const VISIT_ABORT: i32 = 0x8000;
+const FILTER_TAGGED: i32 = 0x4;
+const FILTER_UNTAGGED: i32 = 0x8;
+pub(crate) const FILTER_CLASS_UNTAGGED: i32 = 0x20;
+pub(crate) const VISIT_OBJECTS: i32 = 0x100;
+pub(crate) const VISIT_ABORT: i32 = 0x8000;
 
-pub const REFERENCE_CLASS: i32 = 1;
-pub const ROOT_STACK_LOCAL: i32 = 24;
-pub const ROOT_JNI_LOCAL: i32 = 25;
+pub(crate) const REFERENCE_CLASS: i32 = 1;
+pub(crate) const ROOT_STACK_LOCAL: i32 = 24;
+pub(crate) const ROOT_JNI_LOCAL: i32 = 25;
 
 const STATIC_MODIFIER: i32 = 0x8;
+const STATUS_INITIALIZED: i32 = 0x4;
 
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct FrameInfo {
+pub(crate) struct FrameInfo {
     pub method: Member,
     pub location: i64,
 }
 
 impl FrameInfo {
-    pub const EMPTY: FrameInfo = FrameInfo {
+    pub(crate) const EMPTY: FrameInfo = FrameInfo {
         method: Member(ptr::null_mut()),
         location: 0,
     };
-}
-
-#[repr(C)]
-struct ThreadInfo {
-    name: *mut c_char,
-    priority: i32,
-    is_daemon: u8,
-    thread_group: Handle,
-    context_class_loader: Handle,
 }
 
 #[derive(Clone, Copy)]
@@ -75,7 +69,7 @@ struct LineEntry {
 /// What a heap walk says about a root on a stack; of a JNI local only the first four are there.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct StackInfo {
+pub(crate) struct StackInfo {
     pub thread_tag: i64,
     pub thread_id: i64,
     pub depth: i32,
@@ -85,15 +79,15 @@ pub struct StackInfo {
 }
 
 #[repr(C)]
-pub union ReferenceInfo {
+pub(crate) union ReferenceInfo {
     /// Of a field, an array element or a place in the constant pool.
     pub index: i32,
     pub stack: StackInfo,
     reserved: [i64; 8],
 }
 
-pub type HeapIteration = extern "C" fn(i64, i64, *mut i64, i32, *mut c_void) -> i32;
-pub type HeapReference = extern "C" fn(
+pub(crate) type HeapIteration = extern "C" fn(i64, i64, *mut i64, i32, *mut c_void) -> i32;
+pub(crate) type HeapReference = extern "C" fn(
     i32,
     *const ReferenceInfo,
     i64,
@@ -105,7 +99,7 @@ pub type HeapReference = extern "C" fn(
     *mut c_void,
 ) -> i32;
 
-pub type PrimitiveField =
+pub(crate) type PrimitiveField =
     extern "C" fn(i32, *const ReferenceInfo, i64, *mut i64, u64, i32, *mut c_void) -> i32;
 
 #[repr(C)]
@@ -120,7 +114,7 @@ struct HeapCallbacks {
 /// The callbacks of events, numbered from [`event::VM_INIT`].
 #[repr(C)]
 #[derive(Default)]
-pub struct EventCallbacks {
+pub(crate) struct EventCallbacks {
     pub vm_init: Option<extern "C" fn(Jvmti, Jni, Handle)>,
     pub vm_death: Option<extern "C" fn(Jvmti, Jni)>,
     pub thread_start: Option<extern "C" fn(Jvmti, Jni, Handle)>,
@@ -132,15 +126,15 @@ pub struct EventCallbacks {
     pub sampled_allocation: Option<extern "C" fn(Jvmti, Jni, Handle, Handle, Handle, i64)>,
 }
 
-pub type AgentFunction = extern "C" fn(Jvmti, Jni, *mut c_void);
+pub(crate) type AgentFunction = extern "C" fn(Jvmti, Jni, *mut c_void);
 
-pub struct FieldInfo {
+pub(crate) struct FieldInfo {
     pub name: String,
     pub signature: String,
     pub is_static: bool,
 }
 
-pub struct MethodInfo {
+pub(crate) struct MethodInfo {
     pub class: String,
     pub name: String,
     pub signature: String,
@@ -150,10 +144,11 @@ pub struct MethodInfo {
 
 type Table = [*const c_void; 156];
 
-/// One environment: its own tags, events and capabilities.
+/// One environment: its own tags, events and capabilities. There is no way to dispose of one (see [`crate::environments`]), nor
+/// to reach the words that JVMTI keeps for other threads: HotSpot frees those without a lock when the thread ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct Jvmti(*mut *const Table);
+pub(crate) struct Jvmti(*mut *const Table);
 
 // SAFETY: by its specification an environment may be used from every thread.
 unsafe impl Send for Jvmti {}
@@ -177,10 +172,10 @@ macro_rules! functions {
 impl Jvmti {
     functions! {
         4 all_threads_raw(count: &mut i32, threads: &mut *mut Handle);
-        9 thread_info_raw(thread: Handle, info: &mut ThreadInfo);
         12 run_agent_thread_raw(thread: Handle, function: AgentFunction, argument: *mut c_void, priority: i32);
         47 deallocate_raw(memory: *mut c_void);
         48 class_signature_raw(class: Handle, signature: &mut *mut c_char, generic: *mut *mut c_char);
+        49 class_status_raw(class: Handle, status: &mut i32);
         50 source_file_raw(class: Handle, name: &mut *mut c_char);
         53 class_fields_raw(class: Handle, count: &mut i32, fields: &mut *mut Member);
         54 interfaces_raw(class: Handle, count: &mut i32, interfaces: &mut *mut Handle);
@@ -192,8 +187,6 @@ impl Jvmti {
         65 declaring_class_raw(method: Member, class: &mut Handle);
         70 line_table_raw(method: Member, count: &mut i32, lines: &mut *mut LineEntry);
         78 loaded_classes_raw(count: &mut i32, classes: &mut *mut Handle);
-        102 thread_storage_raw(thread: Handle, data: &mut *mut c_void);
-        103 set_thread_storage_raw(thread: Handle, data: *const c_void);
         104 stack_trace_raw(thread: Handle, start: i32, limit: i32, frames: *mut FrameInfo, count: &mut i32);
         106 tag_raw(object: Handle, tag: &mut i64);
         107 set_tag_raw(object: Handle, tag: i64);
@@ -202,14 +195,14 @@ impl Jvmti {
         115 follow_references_raw(filter: i32, class: Handle, from: Handle, callbacks: &HeapCallbacks, data: *mut c_void);
         116 iterate_raw(filter: i32, class: Handle, callbacks: &HeapCallbacks, data: *mut c_void);
         122 set_event_callbacks_raw(callbacks: &EventCallbacks, size: i32);
-        127 dispose_raw();
         131 system_property_raw(name: *const c_char, value: &mut *mut c_char);
-        142 add_capabilities_raw(capabilities: &[u8; 16]);
+        142 add_capabilities_raw(capabilities: &Capabilities);
+        143 relinquish_capabilities_raw(capabilities: &Capabilities);
         156 set_sampling_interval_raw(bytes: i32);
     }
 
     /// A new environment; nothing if the JVM offers none.
-    pub fn new(vm: Vm) -> Option<Jvmti> {
+    pub(crate) fn new(vm: Vm) -> Option<Jvmti> {
         [VERSION_WITH_SAMPLING, VERSION]
             .into_iter()
             .map(|version| vm.environment(version))
@@ -217,21 +210,19 @@ impl Jvmti {
             .map(|environment| Jvmti(environment.cast()))
     }
 
-    pub fn dispose(self) {
-        self.dispose_raw();
+    pub(crate) fn add_capability(self, bit: u32) -> Result<(), Code> {
+        checked(self.add_capabilities_raw(&only(bit)))
     }
 
-    pub fn add_capability(self, bit: u32) -> Result<(), Code> {
-        let mut capabilities = [0; 16];
-        capabilities[bit as usize / 8] = 1 << (bit % 8);
-        checked(self.add_capabilities_raw(&capabilities))
+    pub(crate) fn relinquish_capability(self, bit: u32) -> Result<(), Code> {
+        checked(self.relinquish_capabilities_raw(&only(bit)))
     }
 
-    pub fn set_callbacks(self, callbacks: &EventCallbacks) -> Result<(), Code> {
+    pub(crate) fn set_callbacks(self, callbacks: &EventCallbacks) -> Result<(), Code> {
         checked(self.set_event_callbacks_raw(callbacks, size_of::<EventCallbacks>() as i32))
     }
 
-    pub fn enable(self, event: i32, on: bool) -> Result<(), Code> {
+    pub(crate) fn enable(self, event: i32, on: bool) -> Result<(), Code> {
         type Function = unsafe extern "C" fn(Jvmti, i32, i32, Handle, ...) -> Code;
         // SAFETY: slot 2 is SetEventNotificationMode by the JVMTI specification, which takes further arguments only
         // in future versions.
@@ -241,12 +232,12 @@ impl Jvmti {
         })
     }
 
-    pub fn set_sampling_interval(self, bytes: i32) -> Result<(), Code> {
+    pub(crate) fn set_sampling_interval(self, bytes: i32) -> Result<(), Code> {
         checked(self.set_sampling_interval_raw(bytes))
     }
 
     /// Runs the function on a new thread of the JVM that does not keep it alive.
-    pub fn run_agent_thread(
+    pub(crate) fn run_agent_thread(
         self,
         thread: Handle,
         function: AgentFunction,
@@ -256,11 +247,11 @@ impl Jvmti {
         checked(self.run_agent_thread_raw(thread, function, argument, NORMAL_PRIORITY))
     }
 
-    pub fn force_gc(self) -> Result<(), Code> {
+    pub(crate) fn force_gc(self) -> Result<(), Code> {
         checked(self.force_gc_raw())
     }
 
-    pub fn system_property(self, name: &CStr) -> Option<String> {
+    pub(crate) fn system_property(self, name: &CStr) -> Option<String> {
         let mut value = ptr::null_mut();
         let code = self.system_property_raw(name.as_ptr(), &mut value);
         checked(code).ok()?;
@@ -268,46 +259,19 @@ impl Jvmti {
     }
 
     /// Local handles to all live threads of the platform.
-    pub fn all_threads(self) -> Vec<Handle> {
+    pub(crate) fn all_threads(self) -> Vec<Handle> {
         let (mut count, mut threads) = (0, ptr::null_mut());
         let code = self.all_threads_raw(&mut count, &mut threads);
-        self.taken_list(code, count, threads)
-    }
-
-    pub fn thread_name(self, jni: Jni, thread: Handle) -> Option<String> {
-        let mut info = ThreadInfo {
-            name: ptr::null_mut(),
-            priority: 0,
-            is_daemon: 0,
-            thread_group: Handle::NULL,
-            context_class_loader: Handle::NULL,
-        };
-        checked(self.thread_info_raw(thread, &mut info)).ok()?;
-        jni.delete_local(info.thread_group);
-        jni.delete_local(info.context_class_loader);
-        Some(self.taken_text(info.name))
-    }
-
-    /// The word kept with a thread; 0 if there is none.
-    pub fn thread_word(self, thread: Handle) -> usize {
-        let mut data = ptr::null_mut();
-        match self.thread_storage_raw(thread, &mut data) {
-            0 => data as usize,
-            _ => 0,
-        }
-    }
-
-    pub fn set_thread_word(self, thread: Handle, word: usize) -> Result<(), Code> {
-        checked(self.set_thread_storage_raw(thread, word as *const c_void))
+        self.taken_handles(code, count, threads)
     }
 
     /// Fills the frames from the innermost on and returns how many there are.
-    pub fn stack(self, thread: Handle, frames: &mut [FrameInfo]) -> usize {
+    pub(crate) fn stack(self, thread: Handle, frames: &mut [FrameInfo]) -> usize {
         self.stack_from(thread, 0, frames)
     }
 
     /// The same without the innermost frames; the null handle is the calling thread.
-    pub fn stack_from(self, thread: Handle, start: i32, frames: &mut [FrameInfo]) -> usize {
+    pub(crate) fn stack_from(self, thread: Handle, start: i32, frames: &mut [FrameInfo]) -> usize {
         let mut count = 0;
         let limit = i32::try_from(frames.len()).unwrap_or(i32::MAX);
         match self.stack_trace_raw(thread, start, limit, frames.as_mut_ptr(), &mut count) {
@@ -317,7 +281,7 @@ impl Jvmti {
     }
 
     /// 0 if the object has none.
-    pub fn tag(self, object: Handle) -> u64 {
+    pub(crate) fn tag(self, object: Handle) -> u64 {
         let mut tag = 0;
         match self.tag_raw(object, &mut tag) {
             0 => tag as u64,
@@ -325,12 +289,12 @@ impl Jvmti {
         }
     }
 
-    pub fn set_tag(self, object: Handle, tag: u64) -> Result<(), Code> {
+    pub(crate) fn set_tag(self, object: Handle, tag: u64) -> Result<(), Code> {
         checked(self.set_tag_raw(object, tag as i64))
     }
 
     /// Local handles to all objects with one of the tags: a pass over all tags there are.
-    pub fn objects_with_tags(self, tags: &[u64]) -> Result<Vec<Handle>, Code> {
+    pub(crate) fn objects_with_tags(self, tags: &[u64]) -> Result<Vec<Handle>, Code> {
         let (mut count, mut objects) = (0, ptr::null_mut());
         let code = self.objects_with_tags_raw(
             i32::try_from(tags.len()).unwrap_or(i32::MAX),
@@ -340,11 +304,31 @@ impl Jvmti {
             ptr::null_mut(),
         );
         checked(code)?;
-        Ok(self.taken_list(code, count, objects))
+        Ok(self.taken_handles(code, count, objects))
     }
 
-    /// Visits all objects the filter leaves, dead ones too.
-    pub fn iterate<T>(
+    /// Visits all objects with tags, dead ones too.
+    pub(crate) fn iterate_tagged<T>(
+        self,
+        callback: HeapIteration,
+        data: &mut T,
+    ) -> Result<(), Code> {
+        self.iterate_filtered(FILTER_UNTAGGED, Handle::NULL, callback, data)
+    }
+
+    /// Visits all objects without tags, of a class or all that the further filter leaves, dead ones too.
+    pub(crate) fn iterate_untagged<T>(
+        self,
+        _room: Room,
+        filter: i32,
+        class: Handle,
+        callback: HeapIteration,
+        data: &mut T,
+    ) -> Result<(), Code> {
+        self.iterate_filtered(FILTER_TAGGED | filter, class, callback, data)
+    }
+
+    fn iterate_filtered<T>(
         self,
         filter: i32,
         class: Handle,
@@ -359,8 +343,9 @@ impl Jvmti {
     }
 
     /// Visits the fields of all instances of a class that are neither objects nor arrays.
-    pub fn iterate_fields<T>(
+    pub(crate) fn iterate_fields<T>(
         self,
+        _room: Room,
         class: Handle,
         callback: PrimitiveField,
         data: &mut T,
@@ -373,7 +358,12 @@ impl Jvmti {
     }
 
     /// Visits all references and roots.
-    pub fn follow_references<T>(self, callback: HeapReference, data: &mut T) -> Result<(), Code> {
+    pub(crate) fn follow_references<T>(
+        self,
+        _room: Room,
+        callback: HeapReference,
+        data: &mut T,
+    ) -> Result<(), Code> {
         let callbacks = HeapCallbacks {
             reference: Some(callback),
             ..HeapCallbacks::default()
@@ -383,27 +373,33 @@ impl Jvmti {
     }
 
     /// Local handles to all loaded classes, arrays included.
-    pub fn loaded_classes(self) -> Result<Vec<Handle>, Code> {
+    pub(crate) fn loaded_classes(self) -> Result<Vec<Handle>, Code> {
         let (mut count, mut classes) = (0, ptr::null_mut());
         let code = self.loaded_classes_raw(&mut count, &mut classes);
         checked(code)?;
-        Ok(self.taken_list(code, count, classes))
+        Ok(self.taken_handles(code, count, classes))
     }
 
-    pub fn class_signature(self, class: Handle) -> Option<String> {
+    pub(crate) fn class_signature(self, class: Handle) -> Option<String> {
         let mut signature = ptr::null_mut();
         let code = self.class_signature_raw(class, &mut signature, ptr::null_mut());
         checked(code).ok()?;
         Some(self.taken_text(signature))
     }
 
-    pub fn is_interface(self, class: Handle) -> bool {
+    /// Whether there can be instances of the class.
+    pub(crate) fn is_initialized(self, class: Handle) -> bool {
+        let mut status = 0;
+        self.class_status_raw(class, &mut status) == 0 && status & STATUS_INITIALIZED != 0
+    }
+
+    pub(crate) fn is_interface(self, class: Handle) -> bool {
         let mut answer = 0;
         self.is_interface_raw(class, &mut answer) == 0 && answer != 0
     }
 
     /// A local handle; null for the boot loader.
-    pub fn class_loader(self, class: Handle) -> Handle {
+    pub(crate) fn class_loader(self, class: Handle) -> Handle {
         let mut loader = Handle::NULL;
         match self.class_loader_raw(class, &mut loader) {
             0 => loader,
@@ -412,14 +408,14 @@ impl Jvmti {
     }
 
     /// Local handles to the interfaces the class names itself; none if it is not prepared yet.
-    pub fn interfaces(self, class: Handle) -> Vec<Handle> {
+    pub(crate) fn interfaces(self, class: Handle) -> Vec<Handle> {
         let (mut count, mut interfaces) = (0, ptr::null_mut());
         let code = self.interfaces_raw(class, &mut count, &mut interfaces);
-        self.taken_list(code, count, interfaces)
+        self.taken_handles(code, count, interfaces)
     }
 
     /// Declared by the class itself; none if it is not prepared yet.
-    pub fn fields(self, class: Handle) -> Vec<FieldInfo> {
+    pub(crate) fn fields(self, class: Handle) -> Vec<FieldInfo> {
         let (mut count, mut fields) = (0, ptr::null_mut());
         let code = self.class_fields_raw(class, &mut count, &mut fields);
         let fields: Vec<Member> = self.taken_list(code, count, fields);
@@ -442,7 +438,7 @@ impl Jvmti {
     }
 
     /// Nothing if the method's class is gone.
-    pub fn method(self, jni: Jni, method: Member) -> Option<MethodInfo> {
+    pub(crate) fn method(self, jni: Jni, method: Member) -> Option<MethodInfo> {
         let (mut name, mut signature) = (ptr::null_mut(), ptr::null_mut());
         let code = self.method_name_raw(method, &mut name, &mut signature, ptr::null_mut());
         checked(code).ok()?;
@@ -495,6 +491,23 @@ impl Jvmti {
         self.deallocate_raw(list.cast());
         copy
     }
+
+    /// The same for handles, without null ones: a class for whose object there was no memory is listed all the same, and JNI
+    /// does not look before it follows a handle.
+    fn taken_handles(self, code: Code, count: i32, list: *mut Handle) -> Vec<Handle> {
+        let mut handles = self.taken_list(code, count, list);
+        handles.retain(|handle| !handle.is_null());
+        handles
+    }
+}
+
+/// One bit for each capability.
+type Capabilities = [u8; 16];
+
+fn only(bit: u32) -> Capabilities {
+    let mut capabilities = [0; 16];
+    capabilities[bit as usize / 8] = 1 << (bit % 8);
+    capabilities
 }
 
 fn checked(code: Code) -> Result<(), Code> {
@@ -505,14 +518,14 @@ fn checked(code: Code) -> Result<(), Code> {
 }
 
 /// What a code means to a person.
-pub fn meaning(code: Code) -> String {
+pub(crate) fn meaning(code: Code) -> String {
     let words = match code {
         15 => "the thread is not alive",
         98 => "not available in this JVM, or in use by another agent",
         99 => "the capability is missing",
-        110 => "the JVM has no memory left",
+        110 => "the JVM is out of memory",
         112 => "the JVM is starting or ending",
-        116 => "the environment is gone",
+        116 => "the environment no longer exists",
         _ => return format!("JVMTI error {code}"),
     };
     format!("{words} (JVMTI error {code})")

@@ -2,13 +2,17 @@
 //! recorder's orders (crate `anthill-wire`); it decides nothing and writes nothing but what it was told to. It knows
 //! neither traces nor analyses, and the program must not notice it: whatever fails, the agent goes silent.
 
+#![warn(missing_docs)]
+
 mod agent;
 mod assertions;
 mod clock;
 mod dump;
+mod environments;
 mod events;
 mod follow;
 mod gc;
+mod headroom;
 mod hello;
 mod jni;
 mod jvmti;
@@ -30,7 +34,7 @@ use std::sync::{Arc, Mutex};
 use anthill_wire::attach_result;
 
 use jni::{Handle, Jni, Vm};
-use jvmti::{Jvmti, capability, event};
+use jvmti::{Jvmti, event};
 use options::Options;
 use session::{Session, Slot, locked};
 
@@ -55,13 +59,11 @@ pub extern "C" fn Agent_OnLoad(vm: Vm, options: *const c_char, _: *mut c_void) -
             plain::prepare(options);
             return Ok(());
         }
-        let slot = Slot::take().ok_or(ALREADY)?;
+        // Nobody leaves before the JVM has started, so there is nothing to wait for.
+        let slot = Slot::take_if_free().ok_or(ALREADY)?;
         let prepared = prepare(vm, options, slot)?;
-        let jvmti = prepared.jvmti;
-        jvmti.enable(event::VM_INIT, true).map_err(|code| {
-            jvmti.dispose();
-            jvmti::meaning(code)
-        })?;
+        let begins = prepared.jvmti.enable(event::VM_INIT, true);
+        begins.map_err(jvmti::meaning)?;
         *locked(&PREPARED) = Some((vm, prepared));
         Ok::<(), String>(())
     }));
@@ -98,7 +100,7 @@ pub extern "C" fn Agent_OnAttach(vm: Vm, options: *const c_char, _: *mut c_void)
     }
 }
 
-const ALREADY: &str = "the program is being recorded already";
+const ALREADY: &str = "the program is already being recorded";
 
 /// The JVM runs Java code from here on.
 extern "C" fn vm_init(_: Jvmti, jni: Jni, _: Handle) {
@@ -106,6 +108,7 @@ extern "C" fn vm_init(_: Jvmti, jni: Jni, _: Handle) {
         let Some((vm, prepared)) = locked(&PREPARED).take() else {
             return;
         };
+        let _ = prepared.jvmti.enable(event::VM_INIT, false);
         if let Err(why) = begin(vm, jni, prepared, false) {
             say_not_recording(&why);
         }
@@ -128,11 +131,10 @@ fn prepare(vm: Vm, options: Options, slot: Slot) -> Result<Prepared, String> {
     let socket = options
         .socket
         .as_ref()
-        .ok_or("use `anthill attach PID`, or `anthill attach PID --assertions`, which load it with what it needs")?;
+        .ok_or("load the agent with `anthill attach PID` or `anthill attach PID --assertions`")?;
     let stream = UnixStream::connect(socket)
         .map_err(|e| format!("no recorder at {}: {e}", socket.display()))?;
-    regions::give_up_own();
-    let (jvmti, missing) = environment(vm)?;
+    let (jvmti, missing) = environments::recording(vm)?;
     Ok(Prepared {
         slot,
         jvmti,
@@ -142,40 +144,10 @@ fn prepare(vm: Vm, options: Options, slot: Slot) -> Result<Prepared, String> {
     })
 }
 
-/// An environment with everything the JVM may give, and what it does not give.
-fn environment(vm: Vm) -> Result<(Jvmti, Vec<String>), String> {
-    let jvmti = Jvmti::new(vm).ok_or("the JVM has no tool interface")?;
-    let mut missing = Vec::new();
-    for (bit, what, always) in CAPABILITIES {
-        if let Err(code) = jvmti.add_capability(bit) {
-            if always {
-                missing.push(format!("{what}: {}", jvmti::meaning(code)));
-            }
-        }
-    }
-    match jvmti.set_callbacks(&events::callbacks()) {
-        Ok(()) => Ok((jvmti, missing)),
-        Err(code) => {
-            jvmti.dispose();
-            Err(jvmti::meaning(code))
-        }
-    }
-}
-
-/// What is asked for, one by one because one refusal refuses all; whether every JVM should have it.
-const CAPABILITIES: [(u32, &str, bool); 6] = [
-    (capability::TAG_OBJECTS, "ids of classes", true),
-    (capability::GC_EVENTS, "garbage collections", true),
-    (capability::SAMPLED_ALLOCATIONS, "allocation samples", true),
-    (capability::SOURCE_FILE_NAME, "source files", true),
-    (capability::LINE_NUMBERS, "line numbers", true),
-    (capability::VIRTUAL_THREADS, "virtual threads", false),
-];
-
 fn begin(vm: Vm, jni: Jni, prepared: Prepared, attached: bool) -> Result<(), String> {
     regions::offer(prepared.jvmti);
     let session = open_session(prepared, attached);
-    agent::start(&session, vm, jni).inspect_err(|_| drop(agent::abandon(&session)))
+    agent::start(&session, vm, jni).inspect_err(|_| drop(agent::abandon(&session, jni)))
 }
 
 /// Makes the connection the current one.

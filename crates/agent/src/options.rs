@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// Where the recorder listens; none if the agent is on its own.
     pub socket: Option<PathBuf>,
     /// Frames of a stack that are reported.
@@ -19,7 +19,7 @@ pub struct Options {
 const MOST_FRAMES: usize = 1024;
 
 impl Options {
-    pub fn parse(text: &str) -> Result<Options, String> {
+    pub(crate) fn parse(text: &str) -> Result<Options, String> {
         let mut options = Options {
             socket: None,
             stacks: 32,
@@ -39,7 +39,7 @@ impl Options {
             let number = || {
                 value
                     .parse::<u32>()
-                    .map_err(|_| format!("{value:?} is no number for {key}"))
+                    .map_err(|_| format!("{key}: {value:?} is not a number"))
             };
             match key {
                 "socket" => options.socket = Some(PathBuf::from(value)),
@@ -47,7 +47,7 @@ impl Options {
                 "overhead" => options.overhead = Some(value.to_owned()),
                 "stacks" => options.stacks = (number()? as usize).min(MOST_FRAMES),
                 "sample" => options.sample = number()?,
-                _ => return Err(format!("there is no option {key:?}")),
+                _ => return Err(format!("unknown option {key:?}")),
             }
         }
         Ok(options)

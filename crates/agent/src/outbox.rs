@@ -51,14 +51,14 @@ impl Waiting {
     }
 }
 
-pub struct Outbox {
+pub(crate) struct Outbox {
     waiting: Mutex<Waiting>,
     wake: Condvar,
     done: Condvar,
 }
 
 impl Outbox {
-    pub fn new() -> Outbox {
+    pub(crate) fn new() -> Outbox {
         let waiting = Waiting {
             bytes: Vec::with_capacity(2 * ENOUGH_BYTES),
             gcs: Vec::with_capacity(64),
@@ -72,7 +72,7 @@ impl Outbox {
     }
 
     /// Says hello, before everything that waits already, and begins to send.
-    pub fn open(&self, hello: &FromAgent) {
+    pub(crate) fn open(&self, hello: &FromAgent) {
         let mut waiting = self.lock();
         hello.encode(&mut waiting.hello);
         waiting.open = true;
@@ -80,24 +80,24 @@ impl Outbox {
     }
 
     /// An answer or a definition: never dropped, sent at the next tick.
-    pub fn say(&self, message: &FromAgent) {
+    pub(crate) fn say(&self, message: &FromAgent) {
         self.lock().append(message);
     }
 
     /// Whether so much waited that the recorder cannot be listening any more; nothing is kept then.
-    pub fn is_given_up(&self) -> bool {
+    pub(crate) fn is_given_up(&self) -> bool {
         self.lock().given_up
     }
 
     /// Like [`Outbox::say`], sent at once.
-    pub fn say_now(&self, message: &FromAgent) {
+    pub(crate) fn say_now(&self, message: &FromAgent) {
         let mut waiting = self.lock();
         waiting.append(message);
         self.hurry(waiting);
     }
 
     /// Nothing is taken after this.
-    pub fn say_last(&self, message: &FromAgent) {
+    pub(crate) fn say_last(&self, message: &FromAgent) {
         let mut waiting = self.lock();
         waiting.append(message);
         waiting.closing = true;
@@ -105,7 +105,7 @@ impl Outbox {
     }
 
     /// An event that is dropped when too much waits.
-    pub fn event(&self, event: &FromAgent) {
+    pub(crate) fn event(&self, event: &FromAgent) {
         let mut waiting = self.lock();
         if waiting.closing {
             return;
@@ -123,7 +123,7 @@ impl Outbox {
         }
     }
 
-    pub fn gc(&self, gc: Gc) {
+    pub(crate) fn gc(&self, gc: Gc) {
         let mut waiting = self.lock();
         if waiting.closing {
             return;
@@ -137,18 +137,23 @@ impl Outbox {
     }
 
     /// Waits until hello was said or the time is over.
-    pub fn wait_until_open(&self, patience: Duration) {
+    pub(crate) fn wait_until_open(&self, patience: Duration) {
         let deadline = Instant::now() + patience;
         while !self.lock().open && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Sends what waits and ends; waits until that is done or the time is over.
-    pub fn close(&self, patience: Duration) {
-        let mut waiting = self.lock();
-        waiting.closing = true;
+    /// Nothing is taken after this. What waits is still sent if the recorder has heard hello.
+    pub(crate) fn end(&self) {
+        self.lock().closing = true;
         self.wake.notify_all();
+    }
+
+    /// Sends what waits and ends; waits until that is done or the time is over.
+    pub(crate) fn close(&self, patience: Duration) {
+        self.end();
+        let mut waiting = self.lock();
         let deadline = Instant::now() + patience;
         while !waiting.closed {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -163,7 +168,11 @@ impl Outbox {
     }
 
     /// Sends until closed or the connection breaks; `every_tick` may add messages.
-    pub fn send_to(&self, stream: &UnixStream, mut every_tick: impl FnMut()) -> io::Result<()> {
+    pub(crate) fn send_to(
+        &self,
+        stream: &UnixStream,
+        mut every_tick: impl FnMut(),
+    ) -> io::Result<()> {
         let mut sending = Vec::with_capacity(2 * ENOUGH_BYTES);
         let result = loop {
             let closing = self.next_batch(&mut sending);
@@ -321,6 +330,20 @@ mod tests {
             messages(far),
             [FromAgent::Flushed(7), FromAgent::Flushed(8)]
         );
+    }
+
+    #[test]
+    fn whoever_waits_for_a_hello_that_does_not_come_goes() {
+        let (near, far) = UnixStream::pair().unwrap();
+        let outbox = Outbox::new();
+        outbox.event(&event(1));
+        thread::scope(|scope| {
+            let sending = scope.spawn(|| outbox.send_to(&near, || {}));
+            outbox.end();
+            assert!(sending.join().unwrap().is_ok());
+        });
+        drop(near);
+        assert_eq!(messages(far), []);
     }
 
     #[test]

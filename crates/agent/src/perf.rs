@@ -10,13 +10,13 @@ const PROLOGUE: usize = 32;
 const ENTRY: usize = 20;
 
 /// The mapping, which the JVM never takes away.
-pub struct PerfData {
+pub(crate) struct PerfData {
     bytes: &'static [u8],
 }
 
 /// A counter the JVM goes on changing.
 #[derive(Clone, Copy)]
-pub struct Counter(*const u64);
+pub(crate) struct Counter(*const u64);
 
 // SAFETY: a counter is an aligned word in memory that stays mapped; it is only read.
 unsafe impl Send for Counter {}
@@ -24,7 +24,7 @@ unsafe impl Send for Counter {}
 unsafe impl Sync for Counter {}
 
 impl Counter {
-    pub fn get(self) -> u64 {
+    pub(crate) fn get(self) -> u64 {
         // SAFETY: see above; the JVM writes it at any time, hence volatile.
         unsafe { ptr::read_volatile(self.0) }
     }
@@ -32,7 +32,7 @@ impl Counter {
 
 /// A text the JVM goes on changing.
 #[derive(Clone, Copy)]
-pub struct Text {
+pub(crate) struct Text {
     start: *const u8,
     length: usize,
 }
@@ -44,7 +44,7 @@ unsafe impl Sync for Text {}
 
 impl Text {
     /// The text up to its end, at most `buffer`; may be torn if the JVM writes it just then.
-    pub fn read(self, buffer: &mut [u8]) -> usize {
+    pub(crate) fn read(self, buffer: &mut [u8]) -> usize {
         let mut length = 0;
         while length < self.length.min(buffer.len()) {
             // SAFETY: within the text, which stays mapped.
@@ -58,7 +58,7 @@ impl Text {
         length
     }
 
-    pub fn get(self) -> String {
+    pub(crate) fn get(self) -> String {
         let mut buffer = vec![0; self.length];
         let length = self.read(&mut buffer);
         buffer.truncate(length);
@@ -68,7 +68,7 @@ impl Text {
 
 impl PerfData {
     /// Finds the mapping in this process.
-    pub fn find() -> Result<PerfData, String> {
+    pub(crate) fn find() -> Result<PerfData, String> {
         let maps = fs::read_to_string("/proc/self/maps")
             .map_err(|e| format!("/proc/self/maps cannot be read: {e}"))?;
         let (start, length) = maps
@@ -79,18 +79,18 @@ impl PerfData {
         let bytes = unsafe { std::slice::from_raw_parts(start as *const u8, length) };
         let known = bytes.starts_with(&MAGIC) && bytes[4] == LITTLE_ENDIAN && bytes[5] == 2;
         if !known {
-            return Err("the JVM's performance counters have an unknown form".to_owned());
+            return Err("the JVM's performance counters have an unknown format".to_owned());
         }
         Ok(PerfData { bytes })
     }
 
-    pub fn counter(&self, name: &str) -> Option<Counter> {
+    pub(crate) fn counter(&self, name: &str) -> Option<Counter> {
         let (kind, data) = self.entry(name)?;
         let aligned = data.as_ptr() as usize % align_of::<u64>() == 0;
         (kind == b'J' && data.len() >= 8 && aligned).then(|| Counter(data.as_ptr().cast()))
     }
 
-    pub fn text(&self, name: &str) -> Option<Text> {
+    pub(crate) fn text(&self, name: &str) -> Option<Text> {
         let (kind, data) = self.entry(name)?;
         (kind == b'B').then_some(Text {
             start: data.as_ptr(),

@@ -4,6 +4,7 @@
 use std::env;
 use std::ffi::c_void;
 use std::io;
+use std::mem;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -17,7 +18,7 @@ use crate::jni::{Handle, Jni, Vm};
 use crate::jvmti::Jvmti;
 use crate::options::Options;
 use crate::session::{Slot, locked, spawn};
-use crate::{Prepared, agent, events, regions};
+use crate::{Prepared, agent, environments, events, regions};
 
 const PROGRAM: &str = "anthill";
 /// Names the program if it is nowhere else.
@@ -34,7 +35,7 @@ struct Plain {
 static PLAIN: Mutex<Option<Plain>> = Mutex::new(None);
 
 /// The agent was loaded without a recorder.
-pub fn prepare(options: Options) {
+pub(crate) fn prepare(options: Options) {
     *locked(&PLAIN) = Some(Plain {
         options,
         state: State::Idle,
@@ -42,7 +43,7 @@ pub fn prepare(options: Options) {
 }
 
 /// What the program can count on while nobody records it.
-pub fn state() -> State {
+pub(crate) fn state() -> State {
     locked(&PLAIN)
         .as_ref()
         .map_or(State::Off, |plain| plain.state)
@@ -54,16 +55,25 @@ fn set_state(state: State) {
     }
 }
 
+/// A start that comes to nothing leaves regions to themselves before somebody else can get the slot.
 struct Start {
-    slot: Slot,
+    slot: Option<Slot>,
     vm: Vm,
     jvmti: Jvmti,
     options: Options,
     missing: Vec<String>,
 }
 
+impl Drop for Start {
+    fn drop(&mut self) {
+        if self.slot.is_some() {
+            regions::keep(self.jvmti);
+        }
+    }
+}
+
 /// The first assertion of a copy of the API was made. What takes time is done by a thread of the agent's.
-pub fn begin(jni: Jni, copy: Handle) {
+pub(crate) fn begin(jni: Jni, copy: Handle) {
     match leave_idle() {
         Ok((slot, options)) => {
             if let Err(why) = try_begin(slot, options) {
@@ -93,20 +103,18 @@ fn leave_idle() -> Result<(Slot, Options), State> {
 
 fn try_begin(slot: Slot, options: Options) -> Result<(), String> {
     let vm = assertions::vm().ok_or("the JVM is not known")?;
-    let (jvmti, missing) = crate::environment(vm)?;
+    let (jvmti, missing) = environments::recording(vm)?;
     regions::offer(jvmti);
     let start = Start {
-        slot,
+        slot: Some(slot),
         vm,
         jvmti,
         options,
         missing,
     };
     // A Java thread inherits class loaders and thread locals from the one that makes it. The program's would be kept alive.
-    spawn("anthill-start", STARTING_STACK, move || run_apart(start)).map_err(|error| {
-        give_up(jvmti);
-        format!("no thread for the start: {error}")
-    })
+    spawn("anthill-start", STARTING_STACK, move || run_apart(start))
+        .map_err(|error| format!("cannot start a thread: {error}"))
 }
 
 fn run_apart(start: Start) {
@@ -114,20 +122,13 @@ fn run_apart(start: Start) {
     let (vm, jvmti) = (start.vm, start.jvmti);
     let attached = vm.with_this_thread(c"anthill start", |jni| {
         if let Err(why) = agent::run_thread(jvmti, jni, run, start) {
-            give_up(jvmti);
             alone(jni, &why);
         }
     });
     if attached.is_none() {
         // The JVM ends or has no memory: nobody can be told.
-        give_up(jvmti);
         set_state(State::Alone);
     }
-}
-
-fn give_up(jvmti: Jvmti) {
-    regions::withdraw(jvmti);
-    jvmti.dispose();
 }
 
 extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
@@ -146,39 +147,26 @@ extern "C" fn run(_: Jvmti, jni: Jni, argument: *mut c_void) {
 /// From now on there is nobody who checks, unless a recorder has come meanwhile, which tells when it goes.
 fn alone(jni: Jni, why: &str) {
     set_state(State::Alone);
-    if let Some(slot) = Slot::take_if_free() {
-        keep_regions(&slot);
+    if let Some(slot) = Slot::take() {
+        if let Some(vm) = assertions::vm() {
+            regions::keep_own(vm, &slot);
+        }
         assertions::tell(jni, State::Alone, Some(why));
     }
 }
 
-/// While nobody checks, regions see their allocations through an environment of their own.
-pub fn keep_regions(slot: &Slot) {
-    if state() == State::Alone {
-        if let Some(vm) = assertions::vm() {
-            regions::keep_own(vm, slot);
-        }
-    }
-}
-
 /// Works for the program until that ends.
-fn check(start: Start, jni: Jni) -> Result<(), String> {
-    let Start {
-        slot,
-        vm,
-        jvmti,
-        options,
-        missing,
-    } = start;
-    let (mut child, stream) = started(&options).inspect_err(|_| give_up(jvmti))?;
+fn check(mut start: Start, jni: Jni) -> Result<(), String> {
+    let (mut child, stream) = started(&start.options)?;
+    let slot = start.slot.take().ok_or("the start is over")?;
     let prepared = Prepared {
         slot,
-        jvmti,
+        jvmti: start.jvmti,
         stream,
-        options,
-        missing,
+        options: start.options.clone(),
+        missing: mem::take(&mut start.missing),
     };
-    agent::serve(&crate::open_session(prepared, true), vm, jni);
+    agent::serve(&crate::open_session(prepared, true), start.vm, jni);
     // It ends with the connection; whoever ended otherwise must not stay as a zombie.
     let _ = child.wait();
     Ok(())
@@ -186,7 +174,7 @@ fn check(start: Start, jni: Jni) -> Result<(), String> {
 
 fn started(options: &Options) -> Result<(Child, UnixStream), String> {
     let program = program()?;
-    let failed = |error: io::Error| format!("{} cannot be started: {error}", program.display());
+    let failed = |error: io::Error| format!("cannot start {}: {error}", program.display());
     let (near, far) = UnixStream::pair().map_err(failed)?;
     let mut command = Command::new(&program);
     command.args(["attach", &std::process::id().to_string()]);
@@ -214,7 +202,7 @@ fn program() -> Result<PathBuf, String> {
         return match named.is_file() {
             true => Ok(named),
             false => Err(format!(
-                "there is no program {} ({PROGRAM_VARIABLE})",
+                "no program at {} ({PROGRAM_VARIABLE})",
                 named.display()
             )),
         };
@@ -229,8 +217,12 @@ fn program() -> Result<PathBuf, String> {
     let found = near.chain(on_path).find(|place| place.is_file());
     found.ok_or_else(|| {
         format!(
-            "the program `anthill` was not found; put it beside {}, on the PATH, or name it in {PROGRAM_VARIABLE}",
-            library.as_deref().unwrap_or(Path::new("libanthill_agent.so")).display()
+            "cannot find the program `anthill`; put it beside {}, on the PATH, or set \
+            {PROGRAM_VARIABLE}",
+            library
+                .as_deref()
+                .unwrap_or(Path::new("libanthill_agent.so"))
+                .display()
         )
     })
 }

@@ -7,15 +7,14 @@ use std::sync::{Mutex, OnceLock};
 
 use crate::assertions::vm;
 use crate::clock;
-use crate::follow::tagging;
+use crate::environments::{self, Purpose};
 use crate::jni::{Handle, Jni, Vm};
-use crate::jvmti::{Code, Jvmti, event};
+use crate::jvmti::{self, Code, Jvmti, event};
 use crate::session::{Slot, locked};
 
 /// Not for events: whoever has the lock may wait in the JVM for a pause to end.
 static ALLOCATIONS: Mutex<Allocations> = Mutex::new(Allocations {
     environment: None,
-    own: false,
     sampling: 0,
     open: 0,
     term: 1,
@@ -29,8 +28,6 @@ static EPOCH: AtomicU32 = AtomicU32::new(0);
 struct Allocations {
     /// The environment that may ask for them; only one can.
     environment: Option<Jvmti>,
-    /// Whether that is the regions' own, for want of a recording.
-    own: bool,
     /// What the recording wants: the mean number of bytes between two samples, 0 is off, 1 is every object.
     sampling: u32,
     /// Regions that are open.
@@ -85,13 +82,18 @@ impl Allocations {
         }
     }
 
-    /// Takes the environment away, and with it the regions that are open.
-    fn take(&mut self) -> Option<Jvmti> {
+    /// Ends whatever is asked for; regions that are open are closed.
+    fn end(&mut self) {
         self.close(self.open);
-        self.own = false;
-        self.sampling = 0;
+        self.end_samples();
         self.term += 1;
-        self.environment.take()
+        self.environment = None;
+    }
+
+    fn end_samples(&mut self) {
+        self.sampling = 0;
+        // What fails here failed when it was turned on.
+        let _ = self.apply();
     }
 }
 
@@ -115,60 +117,55 @@ const MADE_BY_JVM: [&str; 4] = [
     "Lsun/",
 ];
 
-/// Allocations can be asked for in this environment of a recording from now on.
-pub fn offer(jvmti: Jvmti) {
-    let mut allocations = locked(&ALLOCATIONS);
-    allocations.environment = Some(jvmti);
-    allocations.own = false;
+/// Allocations can be asked for in this environment from now on.
+pub(crate) fn offer(jvmti: Jvmti) {
+    locked(&ALLOCATIONS).environment = Some(jvmti);
 }
 
-/// The environment is about to go.
-pub fn withdraw(jvmti: Jvmti) {
+/// The recording ends; regions go on without it.
+pub(crate) fn keep(jvmti: Jvmti) {
     let mut allocations = locked(&ALLOCATIONS);
     if allocations.environment == Some(jvmti) {
-        allocations.take();
+        allocations.end_samples();
+    }
+}
+
+/// The recording ends, and regions that are open with it.
+pub(crate) fn withdraw(jvmti: Jvmti) {
+    let mut allocations = locked(&ALLOCATIONS);
+    if allocations.environment == Some(jvmti) {
+        allocations.end();
     }
 }
 
 /// Says what the recording wants: the mean number of bytes between two samples.
-pub fn sample(bytes: u32) -> Result<(), Code> {
+pub(crate) fn sample(bytes: u32) -> Result<(), Code> {
     let mut allocations = locked(&ALLOCATIONS);
     allocations.sampling = bytes;
     allocations.apply()
 }
 
-/// Without anybody who records, which the slot stands for, regions have an environment of their own.
-pub fn keep_own(vm: Vm, _: &Slot) {
+/// Without anybody who records, which the slot stands for, regions ask for allocations themselves.
+pub(crate) fn keep_own(vm: Vm, _: &Slot) {
     let mut allocations = locked(&ALLOCATIONS);
     if allocations.environment.is_none() {
         // Without it regions cannot be seen, which is said when one is opened.
-        allocations.environment = crate::environment(vm).ok().map(|made| made.0);
-        allocations.own = allocations.environment.is_some();
-    }
-}
-
-/// Gives that one up for somebody who comes to record.
-pub fn give_up_own() {
-    let mut allocations = locked(&ALLOCATIONS);
-    if allocations.own {
-        if let Some(own) = allocations.take() {
-            own.dispose();
-        }
+        allocations.environment = environments::recording(vm).ok().map(|made| made.0);
     }
 }
 
 fn tags() -> Option<Jvmti> {
     static TAGS: OnceLock<Option<Jvmti>> = OnceLock::new();
-    *TAGS.get_or_init(|| tagging(vm()?).ok())
+    *TAGS.get_or_init(|| environments::tags(vm()?, Purpose::Regions).ok())
 }
 
 /// Whether a region is open, so that all allocations are told.
-pub fn are_open() -> bool {
+pub(crate) fn are_open() -> bool {
     OPEN.load(Ordering::Relaxed)
 }
 
 /// Opens a region; false, and none is open, if allocations of this thread are not told.
-pub fn open(jni: Jni) -> bool {
+pub(crate) fn open(jni: Jni) -> bool {
     if tags().is_none() || !count_opened() {
         return false;
     }
@@ -211,12 +208,12 @@ fn sees_all(jni: Jni) -> bool {
     })
 }
 
-pub fn enter(region: u64) {
+pub(crate) fn enter(region: u64) {
     REGION.set(region);
 }
 
 /// Closes a region of this thread, unless that went with its environment; after the last one allocations are sampled as before.
-pub fn close() {
+pub(crate) fn close() {
     REGION.set(0);
     let mut allocations = locked(&ALLOCATIONS);
     let (term, count) = OPENED.get();
@@ -227,7 +224,7 @@ pub fn close() {
 }
 
 /// Called for every allocation that is told.
-pub fn note(object: Handle) {
+pub(crate) fn note(object: Handle) {
     SEEN.set(true);
     let region = REGION.get();
     if region != 0 {
@@ -240,7 +237,7 @@ pub fn note(object: Handle) {
 
 /// Whether an allocation is a sample of the recording. While all are told, those are chosen here as the JVM would choose
 /// them: after a number of bytes that is distributed exponentially.
-pub fn is_sample(size: u64, interval: u32) -> bool {
+pub(crate) fn is_sample(size: u64, interval: u32) -> bool {
     let epoch = EPOCH.load(Ordering::Relaxed);
     // The first one after the last region was told only because of it.
     let all_told = are_open() || THREADS_EPOCH.replace(epoch) != epoch;
@@ -270,29 +267,22 @@ fn exponential(mean: u32) -> f64 {
     -uniform.ln() * f64::from(mean)
 }
 
-/// An array of what was allocated in a region and is there yet; their tags are taken away.
-pub fn survivors(jni: Jni, region: u64) -> Handle {
-    let found = tags().and_then(|tags| tags.objects_with_tags(&[region]).ok());
-    let Some((tags, mut found)) = tags().zip(found) else {
-        return Handle::NULL;
-    };
-    found.retain(|&object| {
-        let _ = tags.set_tag(object, 0);
-        let theirs = is_theirs(tags, jni, object);
-        if !theirs {
-            jni.delete_local(object);
-        }
-        theirs
-    });
-    let array = jni
-        .find_class(c"java/lang/Object")
-        .and_then(|class| jni.new_array(class, found.len()));
-    for (index, object) in found.into_iter().enumerate() {
-        if let Ok(array) = array {
+/// An array of what was allocated in a region and is still there; their tags are taken away.
+pub(crate) fn survivors(jni: Jni, region: u64) -> Handle {
+    let array = jni.handle_from_frame(|| {
+        let tags = tags().ok_or("cannot tag the objects of regions")?;
+        let mut found = tags.objects_with_tags(&[region]).map_err(jvmti::meaning)?;
+        found.retain(|&object| {
+            let _ = tags.set_tag(object, 0);
+            is_theirs(tags, jni, object)
+        });
+        let class = jni.find_class(c"java/lang/Object")?;
+        let array = jni.new_array(class, found.len())?;
+        for (index, object) in found.into_iter().enumerate() {
             jni.set_element(array, index, object);
         }
-        jni.delete_local(object);
-    }
+        Ok(array)
+    });
     array.unwrap_or(Handle::NULL)
 }
 

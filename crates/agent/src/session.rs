@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::Deref;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,12 +25,15 @@ use crate::symbols::Symbols;
 static CURRENT: RwLock<Option<Arc<Session>>> = RwLock::new(None);
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Longer than the end of a recording waits for its recorder and the last events.
-const SLOT_PATIENCE: Duration = Duration::from_secs(10);
+/// Longer than the end of a recording waits for its recorder and the last events, and than it takes to clear the tags of a large
+/// heap.
+const SLOT_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a killed recorder may go unnoticed, also on a busy machine.
+const UNNOTICED: Duration = Duration::from_millis(500);
 const COST_EVERY: Duration = Duration::from_secs(1);
 
 /// What the agent thread does next.
-pub enum Work {
+pub(crate) enum Work {
     Order(ToAgent),
     /// A pause whose heap sizes only a call into the JVM tells.
     Gc(Gc),
@@ -42,32 +45,30 @@ pub enum Work {
     JvmEnds,
 }
 
-/// The right to record, from before an environment is made until it is gone: the JVM gives some capabilities to one environment
-/// only.
-pub struct Slot(());
+/// The right to record, from before the first event until nothing of the recording is left.
+pub(crate) struct Slot(());
 
 impl Slot {
     /// Waits for a recording that ends; nothing if it does not end soon, or there is one that goes on.
-    pub fn take() -> Option<Slot> {
-        let deadline = Instant::now() + SLOT_PATIENCE;
+    pub(crate) fn take() -> Option<Slot> {
+        let start = Instant::now();
         loop {
             if let Some(slot) = Slot::take_if_free() {
                 return Some(slot);
             }
             let goes_on = current().is_some_and(|other| !other.is_ending());
-            if goes_on || Instant::now() > deadline {
+            let patience = if goes_on { UNNOTICED } else { SLOT_PATIENCE };
+            if start.elapsed() > patience {
                 return None;
             }
             thread::sleep(Duration::from_millis(10));
         }
     }
 
-    pub fn take_if_free() -> Option<Slot> {
-        // Not made for nothing: the slot is free when one is dropped.
-        match TAKEN.swap(true, Ordering::AcqRel) {
-            true => None,
-            false => Some(Slot(())),
-        }
+    pub(crate) fn take_if_free() -> Option<Slot> {
+        let free = !TAKEN.swap(true, Ordering::AcqRel);
+        // Made only if it is free: dropping one would free it.
+        free.then(|| Slot(()))
     }
 }
 
@@ -82,8 +83,14 @@ struct Inbox {
     work: VecDeque<Work>,
 }
 
-pub struct Session {
-    /// Events, threads' words and the ids of classes.
+/// Fields of `java.lang.Thread`.
+pub(crate) struct ThreadFields {
+    pub id: Member,
+    pub name: Member,
+}
+
+pub(crate) struct Session {
+    /// Events and the ids of classes.
     pub jvmti: Jvmti,
     /// Tags for walks, once one was asked for or sampled objects are followed by tags.
     pub tags: Mutex<Option<Jvmti>>,
@@ -96,8 +103,7 @@ pub struct Session {
     pub perf: Option<PerfData>,
     pub sampling: AtomicU32,
     follow: AtomicU8,
-    /// Of `java.lang.Thread`.
-    pub thread_id: Mutex<Option<Member>>,
+    pub thread_fields: OnceLock<ThreadFields>,
     pub missing: Mutex<Vec<String>>,
     pub spent: Spent,
     stream: UnixStream,
@@ -112,7 +118,7 @@ pub struct Session {
 
 /// What the agent cost.
 #[derive(Default)]
-pub struct Spent {
+pub(crate) struct Spent {
     pub events: AtomicU64,
     pub event_ns: AtomicU64,
     pub agent_cpu_ns: AtomicU64,
@@ -121,7 +127,7 @@ pub struct Spent {
 }
 
 impl Session {
-    pub fn new(
+    pub(crate) fn new(
         slot: Slot,
         jvmti: Jvmti,
         stream: UnixStream,
@@ -152,7 +158,7 @@ impl Session {
             perf,
             sampling: AtomicU32::new(options.sample),
             follow: AtomicU8::new(Follow::Nothing as u8),
-            thread_id: Mutex::new(None),
+            thread_fields: OnceLock::new(),
             missing: Mutex::new(missing),
             spent: Spent::default(),
             stream,
@@ -166,30 +172,26 @@ impl Session {
     }
 
     /// Makes it the current one; it has the slot, so there is no other.
-    pub fn install(self: &Arc<Session>) {
+    pub(crate) fn install(self: &Arc<Session>) {
         *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(self));
     }
 
-    /// From now on events find nothing. Waits for those that are being worked on; false if they take too long.
-    pub fn uninstall(&self, patience: Duration) -> bool {
+    /// From now on events find nothing. Waits some time for those that are being worked on.
+    pub(crate) fn uninstall(&self, patience: Duration) {
         *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = None;
         let deadline = Instant::now() + patience;
-        while self.visits.load(Ordering::Acquire) > 0 {
-            if Instant::now() > deadline {
-                return false;
-            }
+        while self.visits.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(1));
         }
-        true
     }
 
     /// Another recording can begin once the slot is dropped.
-    pub fn give_slot(&self) -> Option<Slot> {
+    pub(crate) fn give_slot(&self) -> Option<Slot> {
         locked(&self.slot).take()
     }
 
     /// Starts the threads that talk to the recorder. They are not the JVM's: it does not stop or count them.
-    pub fn connect(self: &Arc<Session>) -> std::io::Result<()> {
+    pub(crate) fn connect(self: &Arc<Session>) -> std::io::Result<()> {
         let reading = Arc::clone(self);
         let orders = self.stream.try_clone()?;
         let stack = 256 << 10;
@@ -201,32 +203,34 @@ impl Session {
     }
 
     /// Ends the connection; the threads that talk to the recorder end with it.
-    pub fn disconnect(&self) {
+    pub(crate) fn disconnect(&self) {
         self.ending.store(true, Ordering::Release);
         // It may be closed already.
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
+        // Whoever sends may still wait for a hello that does not come.
+        self.outbox.end();
     }
 
     /// Whether the recorder is gone or said stop, so that long work should end.
-    pub fn is_ending(&self) -> bool {
+    pub(crate) fn is_ending(&self) -> bool {
         self.ending.load(Ordering::Acquire)
     }
 
-    pub fn follow(&self) -> Follow {
+    pub(crate) fn follow(&self) -> Follow {
         Follow::from_number(self.follow.load(Ordering::Relaxed)).unwrap_or(Follow::Nothing)
     }
 
-    pub fn set_follow(&self, follow: Follow) {
+    pub(crate) fn set_follow(&self, follow: Follow) {
         self.follow.store(follow as u8, Ordering::Relaxed);
     }
 
-    pub fn give(&self, work: Work) {
+    pub(crate) fn give(&self, work: Work) {
         locked(&self.inbox).work.push_back(work);
         self.wake.notify_one();
     }
 
     /// Sends the agent's thread away before everything else it has to do, and waits until it leaves or the time is over.
-    pub fn dismiss_thread(&self, patience: Duration) {
+    pub(crate) fn dismiss_thread(&self, patience: Duration) {
         locked(&self.inbox).work.push_front(Work::JvmEnds);
         self.wake.notify_one();
         let deadline = Instant::now() + patience;
@@ -235,12 +239,12 @@ impl Session {
         }
     }
 
-    pub fn thread_leaves(&self) {
+    pub(crate) fn thread_leaves(&self) {
         self.thread_left.store(true, Ordering::Release);
     }
 
     /// Waits for something to do.
-    pub fn next_work(&self) -> Work {
+    pub(crate) fn next_work(&self) -> Work {
         let mut inbox = locked(&self.inbox);
         loop {
             if let Some(work) = inbox.work.pop_front() {
@@ -254,12 +258,12 @@ impl Session {
     }
 
     /// A counter of the JVM, if it keeps counters.
-    pub fn counter(&self, name: &str) -> Option<Counter> {
+    pub(crate) fn counter(&self, name: &str) -> Option<Counter> {
         self.perf.as_ref()?.counter(name)
     }
 
     /// Adds an event that took since `start` to the cost.
-    pub fn count_event(&self, start: u64) {
+    pub(crate) fn count_event(&self, start: u64) {
         if self.outbox.is_given_up() && !self.is_ending() {
             self.disconnect();
         }
@@ -268,7 +272,7 @@ impl Session {
         self.spent.event_ns.fetch_add(took, Ordering::Relaxed);
     }
 
-    pub fn cost(&self) -> FromAgent {
+    pub(crate) fn cost(&self) -> FromAgent {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         FromAgent::Cost(Cost {
             time_ns: clock::now(),
@@ -290,7 +294,9 @@ impl Session {
                     self.give(Work::Order(order));
                 }
                 Err(why) => {
-                    say(&format!("an order cannot be read, recording ends: {why}"));
+                    say(&format!(
+                        "cannot decode an order, ending the recording: {why}"
+                    ));
                     break;
                 }
             }
@@ -315,8 +321,8 @@ impl Session {
     }
 }
 
-/// An event that is being worked on for a recording, whose environments stay meanwhile.
-pub struct Visit(Arc<Session>);
+/// An event that is being worked on for a recording, whose end waits for it.
+pub(crate) struct Visit(Arc<Session>);
 
 impl Deref for Visit {
     type Target = Session;
@@ -333,7 +339,7 @@ impl Drop for Visit {
 }
 
 /// For an event: the recording that is going on, if any.
-pub fn visit() -> Option<Visit> {
+pub(crate) fn visit() -> Option<Visit> {
     let current = CURRENT.read().unwrap_or_else(PoisonError::into_inner);
     let session = current.as_ref()?;
     // Under the lock, so that whoever uninstalls the session sees it.
@@ -342,19 +348,19 @@ pub fn visit() -> Option<Visit> {
 }
 
 /// The recording that is going on, if any.
-pub fn current() -> Option<Arc<Session>> {
+pub(crate) fn current() -> Option<Arc<Session>> {
     CURRENT
         .read()
         .unwrap_or_else(PoisonError::into_inner)
         .clone()
 }
 
-pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A thread that gets no signals: they are for the program.
-pub fn spawn(
+pub(crate) fn spawn(
     name: &str,
     stack: usize,
     work: impl FnOnce() + Send + 'static,

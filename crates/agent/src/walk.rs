@@ -6,34 +6,41 @@ use std::ffi::c_void;
 use std::fs::File;
 use std::io::{self, Write};
 
-use anthill_wire::walk::{MAGIC, Record, ReferenceKind, RootFrame, RootKind};
+use anthill_wire::walk_file::{MAGIC, Record, ReferenceKind, RootFrame, RootKind};
 use anthill_wire::{Field, FromAgent, Shape, StateDone, TakeWalk, field_places};
 
 use crate::dump::Stopwatch;
+use crate::headroom::Room;
 use crate::jni::{Handle, Jni, Member};
 use crate::jvmti::{self, Jvmti, ReferenceInfo, StackInfo};
 use crate::session::Session;
 use crate::symbols::Symbols;
 
 const BUFFER: usize = 1 << 20;
+/// When more are known, all are forgotten and sent again: memory stays bounded whatever the program does.
+const MOST_SHAPED: usize = 500_000;
 
 /// Of so many classes that the JVM did not list the names are looked up.
 const MOST_UNLISTED: usize = 64;
 
+/// Waits for room for one search.
+type WaitForRoom<'a> = &'a dyn Fn() -> Result<Room, String>;
+
 /// What walks have in common.
 #[derive(Default)]
-pub struct Walker {
+pub(crate) struct Walker {
     /// Classes whose shape was sent.
     shaped: HashSet<u64>,
 }
 
 impl Walker {
-    pub fn take(
+    pub(crate) fn take(
         &mut self,
         session: &Session,
         tags: Jvmti,
         jni: Jni,
         order: &TakeWalk,
+        room: WaitForRoom<'_>,
     ) -> StateDone {
         let stopwatch = Stopwatch::start(session);
         let collected = match order.collect {
@@ -42,7 +49,7 @@ impl Walker {
         };
         let result = collected
             .map_err(|code| format!("the heap cannot be collected: {}", jvmti::meaning(code)))
-            .and_then(|()| self.walk(session, tags, jni, order));
+            .and_then(|()| self.walk(session, tags, jni, order, room));
         let mut done = stopwatch.done(session, order.order);
         match result {
             Ok(counts) => {
@@ -67,12 +74,14 @@ impl Walker {
         tags: Jvmti,
         jni: Jni,
         order: &TakeWalk,
+        room: WaitForRoom<'_>,
     ) -> Result<Counts, String> {
-        let virtual_threads = self.prepare(session, tags, jni)?;
+        let virtual_threads = self.prepare(session, tags, jni, room)?;
         let file = File::create(&order.path).map_err(|e| format!("{}: {e}", order.path))?;
         let mut walk = Walk::new(session, file, virtual_threads);
+        let room = room()?;
         walk.counts.gc = session.pauses.count();
-        tags.follow_references(met, &mut walk)
+        tags.follow_references(room, met, &mut walk)
             .map_err(|code| format!("the heap cannot be walked: {}", jvmti::meaning(code)))?;
         walk.finish().map_err(|e| format!("{}: {e}", order.path))?;
         for (&method, &number) in &walk.methods {
@@ -93,13 +102,16 @@ impl Walker {
         unlisted: &HashSet<u64>,
     ) -> Result<(), String> {
         let unlisted: Vec<u64> = unlisted.iter().copied().take(MOST_UNLISTED).collect();
-        jni.in_frame(|| {
+        jni.in_large_frame(|| {
             let mut classes = tags.loaded_classes().map_err(classes_failed)?;
             if !unlisted.is_empty() {
                 classes.extend(tags.objects_with_tags(&unlisted).unwrap_or_default());
             }
             for class in classes {
                 let id = tag_class(session, tags, class);
+                if self.shaped.len() >= MOST_SHAPED {
+                    self.shaped.clear();
+                }
                 if self.shaped.insert(id) {
                     let shape = jni.in_frame(|| Ok(shape(session, tags, jni, class, id)))?;
                     session.outbox.say(&FromAgent::Shape(shape));
@@ -115,13 +127,15 @@ impl Walker {
         session: &'a Session,
         tags: Jvmti,
         jni: Jni,
+        room: WaitForRoom<'_>,
     ) -> Result<Option<VirtualThreads<'a>>, String> {
-        jni.in_frame(|| {
+        jni.in_large_frame(|| {
             let mut virtual_threads = None;
             for class in tags.loaded_classes().map_err(classes_failed)? {
                 tag_class(session, tags, class);
                 if tags.class_signature(class).as_deref() == Some(VirtualThreads::CLASS) {
-                    virtual_threads = Some(VirtualThreads::find(session, tags, jni, class)?);
+                    let found = VirtualThreads::find(session, tags, jni, class, room)?;
+                    virtual_threads = Some(found);
                 }
             }
             Ok(virtual_threads)
@@ -149,6 +163,7 @@ impl<'a> VirtualThreads<'a> {
         tags: Jvmti,
         jni: Jni,
         class: Handle,
+        room: WaitForRoom<'_>,
     ) -> Result<VirtualThreads<'a>, String> {
         let id = tag_class(session, tags, class);
         let mut shapes = HashMap::new();
@@ -169,7 +184,10 @@ impl<'a> VirtualThreads<'a> {
             started: HashSet::new(),
             symbols: &session.symbols,
         };
-        tags.iterate_fields(class, virtual_thread_field, &mut threads)
+        if !tags.is_initialized(class) {
+            return Ok(threads);
+        }
+        tags.iterate_fields(room()?, class, virtual_thread_field, &mut threads)
             .map_err(|code| {
                 format!("virtual threads cannot be listed: {}", jvmti::meaning(code))
             })?;
@@ -239,8 +257,10 @@ fn tag_class(session: &Session, tags: Jvmti, class: Handle) -> u64 {
         id => {
             // A class object met in a walk before it was listed has its id from there.
             if session.jvmti.tag(class) != id {
-                session.report_class(class, id);
+                let _ = session.jvmti.set_tag(class, id);
             }
+            let (symbols, outbox) = (&session.symbols, &session.outbox);
+            symbols.report_class(session.jvmti, outbox, class, id);
             id
         }
     }
@@ -335,7 +355,7 @@ impl<'a> Walk<'a> {
 
     fn finish(&mut self) -> io::Result<()> {
         if self.aborted && self.failed.is_none() {
-            return Err(io::Error::other("the walk was broken off"));
+            return Err(io::Error::other("the walk was aborted"));
         }
         for (id, (size, length)) in std::mem::take(&mut self.held) {
             self.counts.classless += 1;
@@ -554,12 +574,12 @@ mod tests {
 
     #[test]
     fn ids_are_new_once() {
-        let (mut seen, mut twin) = (Seen::default(), HashSet::new());
+        let (mut seen, mut brute_force) = (Seen::default(), HashSet::new());
         let mut id = 1_u64;
         for _ in 0..200_000 {
             id = id.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let small = id >> 44;
-            assert_eq!(seen.insert(small), twin.insert(small));
+            assert_eq!(seen.insert(small), brute_force.insert(small));
         }
     }
 }

@@ -12,6 +12,7 @@ const OWN_FRAMES: &str = "dev.anthill.";
 /// A thread as whoever asks knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThreadName {
+    /// Its Java name; all threads of the name are meant.
     Name(String),
     /// What `Thread.getId()` says.
     Id(i64),
@@ -21,6 +22,7 @@ pub enum ThreadName {
 /// Anthill's own packages, that one included, as far as they refer directly to an asserted object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forgive {
+    /// Whose frames.
     pub thread: ThreadName,
 }
 
@@ -33,6 +35,7 @@ pub struct Forgiven {
 }
 
 impl Forgiven {
+    /// What to forgive in this heap, if it is about these objects.
     pub fn new(
         state: &HeapState,
         records: &Records,
@@ -67,6 +70,7 @@ impl Forgiven {
         }
     }
 
+    /// Whether what the root holds does not count as held.
     pub fn contains(&self, root: &Root) -> bool {
         let (Some(thread), Some(frame)) = (root.thread, root.frame) else {
             return false;
@@ -102,8 +106,7 @@ impl Forgiven {
 mod tests {
     use std::path::Path;
 
-    use anthill_heap::{Frame, HeapBuilder, StackTrace, Thread};
-    use anthill_hprof::RecordedValues;
+    use anthill_heap::{Frame, HeapBuilder, RecordedValues, StackTrace, Thread};
 
     use super::*;
 

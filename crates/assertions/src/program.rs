@@ -15,20 +15,25 @@ const ASSERTED: &str = "dev.anthill.internal.Asserted";
 /// What is asserted of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asserted {
+    /// It is to be unreachable.
     Dead,
     /// It was allocated in a region of which nothing was to survive: the `Region` object.
     Survivor(Option<ObjectId>),
     /// The object is a class object; at most so many instances may be reachable.
     Instances {
+        /// How many may be.
         most: u64,
+        /// Whether those of subclasses count.
         subclasses: bool,
     },
+    /// At most one reference may lead to it.
     Unshared,
     /// By this owner; `None` if that is dead.
     Owned(Option<NodeId>),
 }
 
 impl Asserted {
+    /// What a violation of it is called.
     pub fn kind(self) -> Kind {
         match self {
             Asserted::Dead => Kind::Dead,
@@ -43,12 +48,15 @@ impl Asserted {
 /// An assertion about an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assertion {
+    /// The object.
     pub about: NodeId,
+    /// What must hold for it.
     pub asserted: Asserted,
     /// The program's number for it, if the source has numbers.
     pub id: Option<i64>,
     /// The objects that say where it was made, and what the program says about it.
     pub site: Option<ObjectId>,
+    /// See `site`.
     pub message: Option<ObjectId>,
     /// Whether a violation was already reported while the program ran.
     pub reported: bool,
@@ -175,23 +183,33 @@ impl Layout {
 
 /// An assertion that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ViolatedAssertion {
     /// Which assertion.
     pub assertion: usize,
+    /// What is wrong.
     pub problem: Problem,
 }
 
+/// What is wrong with an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// It is reachable and should be dead.
     Alive,
     /// These references lead to it; one would be fine. JNI handles that the program keeps count
     /// and are not listed.
-    Shared { from: Vec<NodeId>, handles: usize },
+    Shared {
+        /// Who refers to it.
+        from: Vec<NodeId>,
+        /// How many handles lead to it.
+        handles: usize,
+    },
     /// So many instances of the class.
     TooMany(u64),
     /// It is reachable, but not from its owner.
-    NotOwned { owner_dead: bool },
+    NotOwned {
+        /// Whether that is so because the owner is gone.
+        owner_dead: bool,
+    },
 }
 
 /// The assertions that do not hold. `reachable` is what the graph reaches from its roots.
@@ -200,7 +218,7 @@ pub fn check(
     reachable: &BitSet,
     assertions: &[Assertion],
     progress: &dyn Progress,
-) -> Result<Vec<Found>, Cancelled> {
+) -> Result<Vec<ViolatedAssertion>, Cancelled> {
     let mut found = Vec::new();
     let alive = |assertion: &&(usize, &Assertion)| reachable.contains(assertion.1.about);
     let numbered: Vec<(usize, &Assertion)> = assertions.iter().enumerate().collect();
@@ -209,7 +227,7 @@ pub fn check(
         numbered.iter().filter(fits).filter(alive)
     };
     let dead = of(|asserted| matches!(asserted, Asserted::Dead | Asserted::Survivor(_)));
-    found.extend(dead.map(|&(assertion, _)| Found {
+    found.extend(dead.map(|&(assertion, _)| ViolatedAssertion {
         assertion,
         problem: Problem::Alive,
     }));
@@ -219,7 +237,7 @@ pub fn check(
         let sharing = Sharing::new(graph, reachable, objects);
         found.extend(unshared.iter().filter_map(|&&(assertion, one)| {
             let problem = sharing.problem(one.about)?;
-            Some(Found { assertion, problem })
+            Some(ViolatedAssertion { assertion, problem })
         }));
     }
     let owned = of(|asserted| matches!(asserted, Asserted::Owned(_))).copied();
@@ -228,8 +246,10 @@ pub fn check(
     let mut counts = None;
     for &(assertion, one) in instances {
         let counts = counts.get_or_insert_with(|| instances_by_class(graph, reachable));
-        found
-            .extend(too_many(graph.state, counts, one).map(|problem| Found { assertion, problem }));
+        found.extend(
+            too_many(graph.state, counts, one)
+                .map(|problem| ViolatedAssertion { assertion, problem }),
+        );
     }
     found.sort_unstable_by_key(|found| found.assertion);
     Ok(found)
@@ -243,7 +263,11 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    pub fn new(graph: &Graph, reachable: &BitSet, objects: impl Iterator<Item = NodeId>) -> Self {
+    pub(crate) fn new(
+        graph: &Graph,
+        reachable: &BitSet,
+        objects: impl Iterator<Item = NodeId>,
+    ) -> Self {
         let mut wanted = BitSet::new(graph.len() as usize);
         objects.for_each(|object| wanted.insert(object));
         let mut handles: FxHashMap<NodeId, usize> = FxHashMap::default();
@@ -259,7 +283,7 @@ impl Sharing {
     }
 
     /// More than one reference.
-    pub fn problem(&self, object: NodeId) -> Option<Problem> {
+    pub(crate) fn problem(&self, object: NodeId) -> Option<Problem> {
         let start = self.references.partition_point(|one| one.to < object);
         let references = self.references[start..].iter();
         let references = references.take_while(|one| one.to == object);
@@ -275,7 +299,7 @@ fn not_owned(
     reachable: &BitSet,
     owned: Vec<(usize, &Assertion)>,
     progress: &dyn Progress,
-) -> Result<Vec<Found>, Cancelled> {
+) -> Result<Vec<ViolatedAssertion>, Cancelled> {
     let mut found = Vec::new();
     let (mut pairs, mut numbers) = (Vec::new(), Vec::new());
     for (assertion, one) in owned {
@@ -287,7 +311,7 @@ fn not_owned(
                 pairs.push((owner, one.about));
                 numbers.push(assertion);
             }
-            None => found.push(Found {
+            None => found.push(ViolatedAssertion {
                 assertion,
                 problem: Problem::NotOwned { owner_dead: true },
             }),
@@ -296,7 +320,7 @@ fn not_owned(
     if !pairs.is_empty() {
         let reached = reached_from(graph, &pairs, progress)?;
         let lost = numbers.into_iter().zip(reached).filter(|one| !one.1);
-        found.extend(lost.map(|(assertion, _)| Found {
+        found.extend(lost.map(|(assertion, _)| ViolatedAssertion {
             assertion,
             problem: Problem::NotOwned { owner_dead: false },
         }));

@@ -7,7 +7,8 @@
 
 mod check;
 
-use anthill_classify::{Definitions, Mistake, Parser, Step, Token, closest};
+use anthill_classify::{Definitions, Step};
+use anthill_syntax::{Mistake, Token, TokenCursor, closest};
 
 use crate::Severity;
 
@@ -18,8 +19,11 @@ pub use check::{Each, Finding, Heap, Sets, Total, check, figure};
 pub struct Rule {
     /// As it was given, or what the rule says.
     pub name: String,
+    /// What must hold.
     pub claim: Claim,
+    /// How bad it is if it does not.
     pub severity: Severity,
+    /// What the author says about it.
     pub message: Option<String>,
     /// What the rule says, as it was written.
     pub text: String,
@@ -27,6 +31,7 @@ pub struct Rule {
     pub line: usize,
 }
 
+/// What a rule says.
 #[derive(Clone, Debug)]
 pub enum Claim {
     /// No such object is reachable.
@@ -35,31 +40,43 @@ pub enum Claim {
     Unshared(Set),
     /// Each is reached from one of the owners.
     Owned {
+        /// Those that must be owned.
         what: Set,
+        /// The owners.
         by: Set,
     },
     /// None is reached from these, unless through those.
     NotReachable {
+        /// Those that must not be reached.
         what: Set,
+        /// Where ways begin.
         from: Set,
+        /// Where ways may pass.
         through: Option<Set>,
     },
     /// Each owner has so many.
     PerOwner {
+        /// Those that are counted.
         what: Set,
+        /// The owners.
         owner: Set,
+        /// How many each may have.
         limit: Limit,
     },
+    /// A figure is within its limit.
     Measured(Measured),
 }
 
 /// A figure and its limit.
 #[derive(Clone, Debug)]
 pub struct Measured {
+    /// Which figure.
     pub measure: Measure,
+    /// Of which objects.
     pub of: Set,
     /// Of each object, not of all together.
     pub each: bool,
+    /// Its limit.
     pub limit: Limit,
     /// The growth of the figure is limited, not the figure.
     pub growth: Option<Growth>,
@@ -68,18 +85,28 @@ pub struct Measured {
 /// From which point of a recording to which; the first and the last by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
+    /// The first point, as a person names it.
     pub from: Option<String>,
+    /// The last point, as a person names it.
     pub to: Option<String>,
 }
 
+/// A figure of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
+    /// How many there are.
     Instances,
+    /// Their own bytes.
     Shallow,
+    /// Bytes that would die with them.
     Retained,
+    /// Bytes of all that they reach.
     Deep,
+    /// Elements of data structures.
     Elements,
+    /// Elements for which data structures have room.
     Capacity,
+    /// Elements as a share of the capacity.
     Fill,
 }
 
@@ -94,6 +121,7 @@ impl Measure {
         ("fill", Measure::Fill),
     ];
 
+    /// The word for it in rules.
     pub fn name(self) -> &'static str {
         let named = Measure::ALL.iter().find(|named| named.1 == self);
         named.map_or("", |named| named.0)
@@ -104,6 +132,7 @@ impl Measure {
         matches!(self, Measure::Elements | Measure::Capacity | Measure::Fill)
     }
 
+    /// Whether it is counted in bytes.
     pub fn is_bytes(self) -> bool {
         matches!(self, Measure::Shallow | Measure::Retained | Measure::Deep)
     }
@@ -112,7 +141,9 @@ impl Measure {
 /// Objects that a rule is about: reachable ones only.
 #[derive(Clone, Debug)]
 pub struct Set {
+    /// How the objects are chosen.
     pub kind: SetKind,
+    /// Only those for which it is true.
     pub condition: Option<Box<Step>>,
     /// Only data structures with so many elements.
     pub elements: Option<Limit>,
@@ -122,37 +153,66 @@ pub struct Set {
     pub text: String,
 }
 
+/// Ways to choose objects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SetKind {
     /// A class and, unless it has wildcards or `only` is said, its subclasses.
-    Class { pattern: String, only: bool },
+    Class {
+        /// The name, perhaps with wildcards.
+        pattern: String,
+        /// Whether subclasses are not meant.
+        only: bool,
+    },
     /// What a static field refers to.
-    Static { class: String, field: String },
+    Static {
+        /// The class that declares it.
+        class: String,
+        /// Its name.
+        field: String,
+    },
     /// An object group in its own language.
-    Group { text: String, at: usize },
+    Group {
+        /// As it was written.
+        text: String,
+        /// Where it begins, in bytes of the source.
+        at: usize,
+    },
     /// The heads of data structures, by class or definition.
     Structure(String),
 }
 
+/// What a figure may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
+    /// On which side of the amount.
     pub bound: Bound,
+    /// In units.
     pub amount: f64,
+    /// What the amount counts.
     pub unit: Unit,
 }
 
+/// Which side of an amount is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
+    /// The amount and less.
     AtMost,
+    /// The amount and more.
     AtLeast,
+    /// The amount only.
     Exactly,
 }
 
+/// What an amount counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
+    /// Whatever the figure counts.
     Plain,
+    /// Bytes, from a text such as `10 MB`.
     Bytes,
+    /// Hundredths of what there is room for, or of the figure before.
     Percent,
+    /// Hundredths of the reachable heap.
     PercentOfHeap,
 }
 
@@ -170,16 +230,16 @@ impl Limit {
 /// All rules of a file or an option.
 pub fn parse(text: &str, definitions: &Definitions) -> Result<Vec<Rule>, Mistake> {
     let mut reader = Reader {
-        parser: Parser::new(text),
+        cursor: TokenCursor::of_expressions(text),
         definitions,
     };
     let mut rules: Vec<Rule> = Vec::new();
-    while !reader.parser.at_end() {
-        let at = reader.parser.span().start;
+    while !reader.cursor.at_end() {
+        let at = reader.cursor.span().start;
         let rule = reader.rule()?;
         if rules.iter().any(|known| known.name == rule.name) {
-            let message = format!("there are two rules `{}`; give one another name", rule.name);
-            return Err(reader.parser.mistake(at, message));
+            let message = format!("duplicate rule `{}`; rename one of them", rule.name);
+            return Err(reader.cursor.mistake(at, message));
         }
         rules.push(rule);
     }
@@ -187,7 +247,7 @@ pub fn parse(text: &str, definitions: &Definitions) -> Result<Vec<Rule>, Mistake
 }
 
 struct Reader<'a> {
-    parser: Parser<'a>,
+    cursor: TokenCursor<'a>,
     definitions: &'a Definitions,
 }
 
@@ -215,21 +275,20 @@ const AFTER_SET: [&str; 10] = [
 
 impl Reader<'_> {
     fn rule(&mut self) -> Result<Rule, Mistake> {
-        let start = self.parser.span().start;
-        if !self.parser.take_word("rule") {
-            let meant = self.nearest(&["rule"]);
-            return Err(self.parser.unexpected("`rule`").suggesting(meant));
+        let start = self.cursor.span().start;
+        if !self.cursor.take_word("rule") {
+            return Err(self.cursor.unexpected_word("`rule`", &["rule"]));
         }
-        let name = match self.parser.peek().clone() {
+        let name = match self.cursor.peek().clone() {
             Token::Text(text) => {
-                self.parser.advance();
+                self.cursor.advance();
                 Some(text)
             }
-            _ => self.parser.hyphenated().map(|(name, _)| name),
+            _ => self.cursor.hyphenated().map(|(name, _)| name),
         };
-        self.parser
+        self.cursor
             .expect_symbol(":", "after the name of the rule")?;
-        let from = self.parser.span().start;
+        let from = self.cursor.span().start;
         let claim = self.claim()?;
         let text = self.written(from);
         let mut rule = Rule {
@@ -238,7 +297,7 @@ impl Reader<'_> {
             severity: Severity::Error,
             message: None,
             text,
-            line: self.parser.source()[..start].matches('\n').count() + 1,
+            line: self.cursor.source()[..start].matches('\n').count() + 1,
         };
         self.options(&mut rule)?;
         Ok(rule)
@@ -246,7 +305,7 @@ impl Reader<'_> {
 
     /// What was written since a place, in one line.
     fn written(&self, from: usize) -> String {
-        let text = &self.parser.source()[from..self.parser.last_end()];
+        let text = &self.cursor.source()[from..self.cursor.last_end()];
         let lines = text.lines().map(|line| match line.split_once('#') {
             Some((before, _)) if !line.contains(['"', '\'']) => before,
             _ => line,
@@ -257,23 +316,22 @@ impl Reader<'_> {
 
     fn options(&mut self, rule: &mut Rule) -> Result<(), Mistake> {
         loop {
-            if self.parser.take_word("severity") {
+            if self.cursor.take_word("severity") {
                 rule.severity = self.severity()?;
-            } else if self.parser.take_word("message") {
-                let Token::Text(text) = self.parser.peek().clone() else {
-                    return Err(self.parser.unexpected("a text in quotes"));
+            } else if self.cursor.take_word("message") {
+                let Token::Text(text) = self.cursor.peek().clone() else {
+                    return Err(self.cursor.unexpected("a text in quotes"));
                 };
-                self.parser.advance();
+                self.cursor.advance();
                 rule.message = Some(text);
-            } else if self.parser.at_end() || self.is_word("rule") {
+            } else if self.cursor.at_end() || self.cursor.is_word("rule") {
                 return Ok(());
             } else {
                 let words = [
                     "rule", "severity", "message", "where", "between", "per", "except",
                 ];
-                let meant = self.nearest(&words);
                 let wanted = "`severity`, `message`, the next `rule` or the end";
-                return Err(self.parser.unexpected(wanted).suggesting(meant));
+                return Err(self.cursor.unexpected_word(wanted, &words));
             }
         }
     }
@@ -285,30 +343,28 @@ impl Reader<'_> {
             ("note", Severity::Note),
         ];
         let mut all_words = all.iter();
-        match all_words.find(|one| self.parser.take_word(one.0)) {
+        match all_words.find(|one| self.cursor.take_word(one.0)) {
             Some(found) => Ok(found.1),
             None => {
-                let meant = self.nearest(&all.map(|one| one.0));
                 let wanted = "`error`, `warning` or `note`";
-                Err(self.parser.unexpected(wanted).suggesting(meant))
+                Err(self.cursor.unexpected_word(wanted, &all.map(|one| one.0)))
             }
         }
     }
 
     fn claim(&mut self) -> Result<Claim, Mistake> {
-        if self.is_word("at") || self.is_word("exactly") {
+        if self.cursor.is_word("at") || self.cursor.is_word("exactly") {
             return self.limited_first();
         }
-        if self.parser.take_word("dead") || self.parser.take_word("no") {
+        if self.cursor.take_word("dead") || self.cursor.take_word("no") {
             return Ok(Claim::Dead(self.set()?));
         }
-        if self.parser.take_word("growth") {
-            self.expect("of")?;
+        if self.cursor.take_word("growth") {
+            self.cursor.expect_word("of", "")?;
             let measure = self.measure()?.ok_or_else(|| {
                 let names = Measure::ALL.map(|named| named.0);
-                let meant = self.nearest(&names);
-                let wanted = "what grows, such as `retained of`,";
-                self.parser.unexpected(wanted).suggesting(meant)
+                let wanted = "a measure, such as `retained of`";
+                self.cursor.unexpected_word(wanted, &names)
             })?;
             return self.measured(measure, true);
         }
@@ -320,14 +376,14 @@ impl Reader<'_> {
 
     /// `MEASURE of`, if that comes next.
     fn measure(&mut self) -> Result<Option<Measure>, Mistake> {
-        let position = self.parser.position();
+        let position = self.cursor.position();
         let found = Measure::ALL
             .iter()
-            .find(|named| self.parser.take_word(named.0));
+            .find(|named| self.cursor.take_word(named.0));
         match found {
-            Some(&(_, measure)) if self.parser.take_word("of") => Ok(Some(measure)),
+            Some(&(_, measure)) if self.cursor.take_word("of") => Ok(Some(measure)),
             Some(_) => {
-                self.parser.back_to(position);
+                self.cursor.back_to(position);
                 Ok(None)
             }
             None => Ok(None),
@@ -336,15 +392,15 @@ impl Reader<'_> {
 
     /// After `MEASURE of`: what is measured, and its limit.
     fn measured(&mut self, measure: Measure, growth: bool) -> Result<Claim, Mistake> {
-        let each = self.parser.take_word("each");
+        let each = self.cursor.take_word("each");
         let of = self.set()?;
         let each = each
             || measure.is_of_structures()
             || matches!(of.kind, SetKind::Structure(_)) && measure != Measure::Instances;
         let limit = self.limit(Some(measure))?;
         if growth && each {
-            let message = "the growth of single objects cannot be followed: leave out `each`";
-            return Err(self.parser.mistake(of.at, message));
+            let message = "the growth of single objects cannot be checked; remove `each`";
+            return Err(self.cursor.mistake(of.at, message));
         }
         Ok(Claim::Measured(Measured {
             measure,
@@ -362,7 +418,7 @@ impl Reader<'_> {
     fn limited_first(&mut self) -> Result<Claim, Mistake> {
         let limit = self.limit(None)?;
         if limit.unit == Unit::PercentOfHeap || limit.unit == Unit::Bytes {
-            self.expect("in")?;
+            self.cursor.expect_word("in", "")?;
             return Ok(Claim::Measured(Measured {
                 measure: Measure::Shallow,
                 of: self.set()?,
@@ -372,13 +428,13 @@ impl Reader<'_> {
             }));
         }
         if limit.unit == Unit::Percent {
-            return Err(self.parser.unexpected("`of heap in` and what takes it"));
+            return Err(self.cursor.unexpected("`of heap in` and a set"));
         }
-        if self.parser.take_word("instances") || self.parser.take_word("instance") {
-            self.expect("of")?;
+        if self.cursor.take_word("instances") || self.cursor.take_word("instance") {
+            self.cursor.expect_word("of", "")?;
         }
         let what = self.set()?;
-        if self.parser.take_word("per") {
+        if self.cursor.take_word("per") {
             let owner = self.set()?;
             return Ok(Claim::PerOwner { what, owner, limit });
         }
@@ -394,16 +450,16 @@ impl Reader<'_> {
     /// `SET unshared`, `SET owned by SET`, `SET not reachable from SET except through SET`.
     fn set_first(&mut self) -> Result<Claim, Mistake> {
         let what = self.set()?;
-        let _ = self.parser.take_word("must") || self.parser.take_word("is");
-        let negated = self.parser.take_word("not");
-        let _ = self.parser.take_word("be");
+        let _ = self.cursor.take_word("must") || self.cursor.take_word("is");
+        let negated = self.cursor.take_word("not");
+        let _ = self.cursor.take_word("be");
         if negated {
-            self.expect("reachable")?;
-            self.expect("from")?;
+            self.cursor.expect_word("reachable", "")?;
+            self.cursor.expect_word("from", "")?;
             let from = self.set()?;
-            let through = match self.parser.take_word("except") {
+            let through = match self.cursor.take_word("except") {
                 true => {
-                    self.expect("through")?;
+                    self.cursor.expect_word("through", "")?;
                     Some(self.set()?)
                 }
                 false => None,
@@ -414,26 +470,26 @@ impl Reader<'_> {
                 through,
             });
         }
-        if self.parser.take_word("unshared") {
+        if self.cursor.take_word("unshared") {
             return Ok(Claim::Unshared(what));
         }
-        if self.parser.take_word("owned") {
-            self.expect("by")?;
+        if self.cursor.take_word("owned") {
+            self.cursor.expect_word("by", "")?;
             let by = self.set()?;
             return Ok(Claim::Owned { what, by });
         }
-        if self.parser.take_word("dead") {
+        if self.cursor.take_word("dead") {
             return Ok(Claim::Dead(what));
         }
         let words: Vec<&str> = AFTER_SET.into_iter().chain(["dead"]).collect();
-        let meant = self.nearest(&words);
-        let meant = meant.or_else(|| closest(&what.text, BEGINNINGS.into_iter()));
+        let meant = self.cursor.closest(&words);
+        let meant = meant.or_else(|| closest(&what.text, BEGINNINGS));
         let wanted = "`unshared`, `owned by`, `not reachable from` or `dead`";
-        Err(self.parser.unexpected(wanted).suggesting(meant))
+        Err(self.cursor.unexpected(wanted).suggesting(meant))
     }
 
     fn set(&mut self) -> Result<Set, Mistake> {
-        let at = self.parser.span().start;
+        let at = self.cursor.span().start;
         let kind = self.set_kind()?;
         let mut set = Set {
             kind,
@@ -443,12 +499,12 @@ impl Reader<'_> {
             text: String::new(),
         };
         loop {
-            if set.condition.is_none() && self.parser.take_word("where") {
-                let condition = self.definitions.plain_condition(&mut self.parser)?;
+            if set.condition.is_none() && self.cursor.take_word("where") {
+                let condition = self.definitions.embedded_condition(&mut self.cursor)?;
                 set.condition = Some(Box::new(condition));
-            } else if set.elements.is_none() && self.parser.take_word("with") {
+            } else if set.elements.is_none() && self.cursor.take_word("with") {
                 set.elements = Some(self.limit(None)?);
-                self.expect("elements")?;
+                self.cursor.expect_word("elements", "")?;
             } else {
                 break;
             }
@@ -458,22 +514,22 @@ impl Reader<'_> {
     }
 
     fn set_kind(&mut self) -> Result<SetKind, Mistake> {
-        if self.parser.take_word("static") {
+        if self.cursor.take_word("static") {
             return self.static_field();
         }
-        if self.parser.take_word("group") {
+        if self.cursor.take_word("group") {
             return self.group();
         }
-        if self.parser.take_word("structure") {
+        if self.cursor.take_word("structure") {
             return Ok(SetKind::Structure(
                 self.name("the type of a data structure")?,
             ));
         }
-        if self.parser.take_word("instances") {
-            self.expect("of")?;
+        if self.cursor.take_word("instances") {
+            self.cursor.expect_word("of", "")?;
         }
-        let only = self.parser.take_word("only");
-        let _ = self.parser.take_word("class");
+        let only = self.cursor.take_word("only");
+        let _ = self.cursor.take_word("class");
         Ok(SetKind::Class {
             pattern: self.name("the name of a class")?,
             only,
@@ -481,103 +537,75 @@ impl Reader<'_> {
     }
 
     fn static_field(&mut self) -> Result<SetKind, Mistake> {
-        let at = self.parser.span().start;
-        let name = self.name("a class and its static field, such as com.app.Cache.entries,")?;
+        let at = self.cursor.span().start;
+        let name = self.name("a class and its static field, such as com.app.Cache.entries")?;
         match name.rsplit_once('.') {
             Some((class, field)) if !class.is_empty() && !field.is_empty() => Ok(SetKind::Static {
                 class: class.to_owned(),
                 field: field.to_owned(),
             }),
             _ => {
-                let message =
-                    format!("`{name}` names no field: write the class, a dot and the field");
-                Err(self.parser.mistake(at, message))
+                let message = format!("`{name}` is not a static field; write CLASS.FIELD");
+                Err(self.cursor.mistake(at, message))
             }
         }
     }
 
     /// A kept group by name, or any group in parentheses.
     fn group(&mut self) -> Result<SetKind, Mistake> {
-        if !self.parser.is_symbol("(") {
-            let at = self.parser.span().start;
-            let text = self.name("the name of a kept group, or a group in parentheses,")?;
+        if !self.cursor.is_symbol("(") {
+            let at = self.cursor.span().start;
+            let text = self.name("the name of a saved group, or a group in parentheses")?;
             return Ok(SetKind::Group { text, at });
         }
-        let open = self.parser.span();
-        self.parser.advance();
-        let mut depth = 1;
-        loop {
-            let end = self.parser.span().start;
-            match self.parser.advance() {
-                Token::End => {
-                    let message = "this parenthesis is not closed";
-                    return Err(self.parser.mistake(open.start, message));
-                }
-                Token::Symbol("(") => depth += 1,
-                Token::Symbol(")") => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return Ok(SetKind::Group {
-                    text: self.parser.source()[open.end..end].to_owned(),
-                    at: open.end,
-                });
-            }
-        }
+        let (inner, _) = self.cursor.parenthesized()?;
+        Ok(SetKind::Group {
+            at: inner.start,
+            text: self.cursor.source()[inner].to_owned(),
+        })
     }
 
     /// A name with dots, wildcards and brackets, up to the next blank, or a text in quotes.
     fn name(&mut self, wanted: &str) -> Result<String, Mistake> {
-        if let Token::Text(text) = self.parser.peek().clone() {
-            self.parser.advance();
+        if let Token::Text(text) = self.cursor.peek().clone() {
+            self.cursor.advance();
             return Ok(text);
         }
-        let start = self.parser.span().start;
-        let mut end = start;
-        while self.parser.span().start == end {
-            match self.parser.peek() {
-                Token::Word(_) | Token::Int(_) => {}
-                Token::Symbol("." | "*" | "?" | "[" | "]" | "/") => {}
-                _ => break,
-            }
-            self.parser.advance();
-            end = self.parser.last_end();
-        }
-        let name = &self.parser.source()[start..end];
+        let start = self.cursor.position();
+        let name = self.cursor.qualified_name();
         if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
-            return Err(self.parser.unexpected(wanted));
+            self.cursor.back_to(start);
+            return Err(self.cursor.unexpected(wanted));
         }
         Ok(name.to_owned())
     }
 
     /// `at most 64 MB`, `at least 25 %`, `exactly 1`.
     fn limit(&mut self, of: Option<Measure>) -> Result<Limit, Mistake> {
-        let bound = if self.parser.take_word("exactly") {
+        let bound = if self.cursor.take_word("exactly") {
             Bound::Exactly
-        } else if self.parser.take_word("at") {
-            if self.parser.take_word("most") {
+        } else if self.cursor.take_word("at") {
+            if self.cursor.take_word("most") {
                 Bound::AtMost
-            } else if self.parser.take_word("least") {
+            } else if self.cursor.take_word("least") {
                 Bound::AtLeast
             } else {
-                let meant = self.nearest(&["most", "least"]);
-                return Err(self
-                    .parser
-                    .unexpected("`most` or `least`")
-                    .suggesting(meant));
+                let words = ["most", "least"];
+                return Err(self.cursor.unexpected_word("`most` or `least`", &words));
             }
         } else {
-            let meant = self.nearest(&["at", "exactly", "where"]);
             let wanted = "`at most`, `at least` or `exactly`";
-            return Err(self.parser.unexpected(wanted).suggesting(meant));
+            return Err(self
+                .cursor
+                .unexpected_word(wanted, &["at", "exactly", "where"]));
         };
-        let at = self.parser.span().start;
-        let amount = match *self.parser.peek() {
+        let at = self.cursor.span().start;
+        let amount = match *self.cursor.peek() {
             Token::Int(number) => number as f64,
             Token::Float(number) => number,
-            _ => return Err(self.parser.unexpected("a number")),
+            _ => return Err(self.cursor.unexpected("a number")),
         };
-        self.parser.advance();
+        self.cursor.advance();
         let (factor, unit) = self.unit()?;
         let limit = Limit {
             bound,
@@ -585,16 +613,16 @@ impl Reader<'_> {
             unit,
         };
         match of.and_then(|measure| refusal(measure, unit)) {
-            Some(message) => Err(self.parser.mistake(at, message)),
+            Some(message) => Err(self.cursor.mistake(at, message)),
             None => Ok(limit),
         }
     }
 
     fn unit(&mut self) -> Result<(f64, Unit), Mistake> {
-        if self.parser.take_symbol("%") {
-            if self.parser.take_word("of") {
-                let _ = self.parser.take_word("the");
-                self.expect("heap")?;
+        if self.cursor.take_symbol("%") {
+            if self.cursor.take_word("of") {
+                let _ = self.cursor.take_word("the");
+                self.cursor.expect_word("heap", "")?;
                 return Ok((1.0, Unit::PercentOfHeap));
             }
             return Ok((1.0, Unit::Percent));
@@ -613,13 +641,13 @@ impl Reader<'_> {
             ("gb", 1_073_741_824.0),
             ("gib", 1_073_741_824.0),
         ];
-        let found = match self.parser.peek() {
+        let found = match self.cursor.peek() {
             Token::Word(word) => units.iter().find(|unit| unit.0.eq_ignore_ascii_case(word)),
             _ => None,
         };
         Ok(match found {
             Some(&(_, factor)) => {
-                self.parser.advance();
+                self.cursor.advance();
                 (factor, Unit::Bytes)
             }
             None => (1.0, Unit::Plain),
@@ -628,52 +656,29 @@ impl Reader<'_> {
 
     /// `between first and mark "released"`; nothing else is needed.
     fn points(&mut self) -> Result<Growth, Mistake> {
-        if !self.parser.take_word("between") {
+        if !self.cursor.take_word("between") {
             return Ok(Growth::default());
         }
         let from = Some(self.point()?);
-        self.expect("and")?;
+        self.cursor.expect_word("and", "")?;
         let to = Some(self.point()?);
         Ok(Growth { from, to })
     }
 
     fn point(&mut self) -> Result<String, Mistake> {
-        let mark = self.parser.take_word("mark");
-        match self.parser.peek().clone() {
+        let mark = self.cursor.take_word("mark");
+        match self.cursor.peek().clone() {
             Token::Text(text) => {
-                self.parser.advance();
+                self.cursor.advance();
                 Ok(if mark { format!("mark:{text}") } else { text })
             }
             Token::Word(word) if !mark && matches!(word.as_str(), "first" | "last") => {
-                self.parser.advance();
+                self.cursor.advance();
                 Ok(word)
             }
             _ => Err(self
-                .parser
-                .unexpected("`first`, `last` or a point in quotes, such as mark \"released\",")),
-        }
-    }
-
-    fn is_word(&self, word: &str) -> bool {
-        matches!(self.parser.peek(), Token::Word(found) if found == word)
-    }
-
-    fn expect(&mut self, word: &str) -> Result<(), Mistake> {
-        if self.parser.take_word(word) {
-            return Ok(());
-        }
-        let meant = self.nearest(&[word]);
-        Err(self
-            .parser
-            .unexpected(&format!("`{word}`"))
-            .suggesting(meant))
-    }
-
-    /// The word that was probably meant by the next one.
-    fn nearest<'w>(&self, words: &[&'w str]) -> Option<&'w str> {
-        match self.parser.peek() {
-            Token::Word(word) => closest(word, words.iter().copied()),
-            _ => None,
+                .cursor
+                .unexpected("`first`, `last` or a point in quotes, such as mark \"released\"")),
         }
     }
 }
@@ -683,13 +688,13 @@ fn refusal(measure: Measure, unit: Unit) -> Option<String> {
     let name = measure.name();
     match (measure, unit) {
         (Measure::Fill, Unit::Percent) => None,
-        (Measure::Fill, _) => Some("`fill` is a share: write it in percent".to_owned()),
+        (Measure::Fill, _) => Some("`fill` is a share; write it as a percentage".to_owned()),
         (Measure::Elements | Measure::Capacity, Unit::Plain) => None,
         (Measure::Elements | Measure::Capacity, _) => {
-            Some(format!("`{name}` is a number without a unit"))
+            Some(format!("`{name}` takes a number without a unit"))
         }
         (Measure::Instances, Unit::Bytes) => {
-            Some("`instances` is a number; `shallow` is their bytes".to_owned())
+            Some("`instances` takes a number; use `shallow` for bytes".to_owned())
         }
         _ => None,
     }

@@ -9,21 +9,33 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
+    /// Reachable, though it was to be dead.
     Dead,
+    /// The same, of what was allocated in a region.
     AllDead,
+    /// Too many or too few of a class.
     Instances,
+    /// More than one reference.
     Unshared,
+    /// Reachable, but not from its owner.
     OwnedBy,
     /// Of each owner.
     PerOwner,
+    /// Own bytes.
     Shallow,
+    /// Bytes that would die with the objects.
     Retained,
+    /// Bytes of all that the objects reach.
     Deep,
+    /// Elements of data structures.
     Elements,
+    /// Room of data structures.
     Capacity,
+    /// Elements as a share of the room.
     Fill,
     /// Reachable from where it must not be.
     Reachable,
+    /// A figure that grew.
     Growth,
 }
 
@@ -40,6 +52,7 @@ impl Kind {
         all.into_iter().find(|kind| kind.name() == name)
     }
 
+    /// The word for it in results and rules.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Dead => "dead",
@@ -63,10 +76,14 @@ impl Kind {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+/// How bad a violation is.
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
+    /// Good to know.
     Note,
+    /// It should be looked at.
     Warning,
+    /// It must not be.
     #[default]
     Error,
 }
@@ -74,15 +91,20 @@ pub enum Severity {
 /// An object as results name it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
+    /// In Java notation.
     pub class: String,
+    /// In hexadecimal digits.
     pub address: String,
+    /// Class, text or name, and address, as everywhere.
     pub label: String,
 }
 
 /// An object on a path and how the one before holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedStep {
+    /// The field or element; none for the first object.
     pub via: Option<String>,
+    /// The object itself.
     #[serde(flatten)]
     pub object: Named,
 }
@@ -92,8 +114,11 @@ pub struct NamedStep {
 pub struct NamedPath {
     /// The root in words.
     pub root: String,
+    /// The thread whose root it is.
     pub thread: Option<String>,
+    /// The call whose variable it is.
     pub frame: Option<String>,
+    /// From the root on.
     pub steps: Vec<NamedStep>,
     /// Objects left out in the middle of a very long path, after the first half of the steps.
     pub skipped: usize,
@@ -102,6 +127,7 @@ pub struct NamedPath {
 /// Objects that are held in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holders {
+    /// How many.
     pub count: u64,
     /// How: `static field Registry.all → elementData → […]`.
     pub held_by: String,
@@ -112,9 +138,11 @@ pub struct Holders {
 /// Something that must hold and does not, and why.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Violation {
+    /// What did not hold.
     pub kind: Kind,
     /// The name of the rule; none for what the program itself asserted.
     pub rule: Option<String>,
+    /// How bad it is.
     pub severity: Severity,
     /// What is wrong, in one sentence.
     pub what: String,
@@ -132,8 +160,11 @@ pub struct Violation {
     pub object: Option<Named>,
     /// Who should own it.
     pub owner: Option<Named>,
+    /// What the figure may be.
     pub limit: Option<f64>,
+    /// What the figure is.
     pub found: Option<f64>,
+    /// Some ways to the object.
     pub paths: Vec<NamedPath>,
     /// All that refer to an object that must not be shared.
     pub referrers: Vec<NamedStep>,
@@ -215,7 +246,7 @@ impl Violation {
             0 | 1 => writeln!(f, ", {} bytes", self.bytes)?,
             count => writeln!(
                 f,
-                " and {} more in the same way, {} bytes",
+                " and {} more held in the same way, {} bytes",
                 count - 1,
                 self.bytes
             )?,
@@ -235,9 +266,9 @@ impl Violation {
         for holders in self.holders.iter().take(LISTED) {
             writeln!(f, "  {} held by {}", holders.count, holders.held_by)?;
         }
-        more(f, self.holders.len(), "ways")?;
+        more(f, self.holders.len(), "paths")?;
         match self.sampled {
-            Some(every) => writeln!(f, "  (of every {every}th object)"),
+            Some(every) => writeln!(f, "  (sample: every {every}th object)"),
             None => Ok(()),
         }
     }

@@ -5,20 +5,19 @@ mod contents;
 mod features;
 mod roots;
 mod strength;
-
-pub use features::read_no_files;
+mod structures;
 
 use anthill_graph::{Dominators, Graph};
 use anthill_heap::{
-    BitSet, Buffer, ClassId, ClassKind, FieldType, HeapState, ObjectId, Progress, Thread,
+    BitSet, Buffer, ClassId, ClassKind, FieldType, HeapState, Loaders, ObjectId, Progress, Thread,
 };
 use anthill_hprof::Records;
+use anthill_structures::Members;
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Call, What};
 use crate::error::Error;
 use crate::facts::Facts;
-use crate::members::Members;
 use crate::parts;
 use crate::steps::Step;
 use crate::values::{Assignment, Classified, LabelId, Values};
@@ -47,13 +46,13 @@ pub(crate) struct Asked<'g> {
 }
 
 impl Asked<'_> {
-    pub const ALL: Self = Asked {
+    pub(crate) const ALL: Self = Asked {
         group: None,
         most_keys: usize::MAX,
     };
 
     /// Refuses so many keys as early as can be: those who would use them would refuse them too.
-    pub fn check(self, keys: usize) -> Result<(), Error> {
+    pub(crate) fn check(self, keys: usize) -> Result<(), Error> {
         if keys > self.most_keys {
             return Err(Error::TooManyNodes(self.most_keys));
         }
@@ -84,6 +83,7 @@ impl<'a> Context<'a> {
         self.graph.state
     }
 
+    /// All that classifiers of this heap need.
     pub fn new(
         graph: &'a Graph<'a>,
         dominators: &'a Dominators,
@@ -144,7 +144,7 @@ impl<'a> Context<'a> {
             let asked = Asked { group, most_keys };
             match step {
                 Step::Where(_) => {}
-                Step::Predefined(call) => levels.push(self.said_of(call, asked)?),
+                Step::Predefined(call) => levels.push(self.classify_by(call, asked)?),
                 Step::Classify(expression) | Step::To(expression) => {
                     levels.push(self.by_expression(expression, asked)?);
                 }
@@ -175,7 +175,7 @@ impl<'a> Context<'a> {
 
     /// What a predefined classifier says about the objects of a group. What it says about others
     /// is not asked where that takes long.
-    fn said_of(&self, step: &Call, asked: Asked) -> Result<Classified, Error> {
+    fn classify_by(&self, step: &Call, asked: Asked) -> Result<Classified, Error> {
         let state = self.state();
         let argument = step.argument.as_deref().unwrap_or_default();
         Ok(match step.what {
@@ -215,7 +215,7 @@ impl<'a> Context<'a> {
                 let path = values.path(chain);
                 values.label(vec![path])
             }),
-            What::Loader => self.by_class(|values, class| values.one(&self.loader_name(class))),
+            What::Loader => self.loader(),
             What::Kind => self.by_number(
                 |object| array_kind(state.array_length(object)) as i64,
                 |kind| KINDS[kind as usize].to_owned(),
@@ -254,7 +254,7 @@ impl<'a> Context<'a> {
                 |object| self.out_degree(object) as i64,
                 |degree| degree.to_string(),
             ),
-            What::Address | What::Text | What::Field => self.said_of(step, Asked::ALL)?,
+            What::Address | What::Text | What::Field => self.classify_by(step, Asked::ALL)?,
             What::Rooted => self.rooted(step)?,
             What::IndirectlyRooted => self.indirectly_rooted(step)?,
             What::Strength => self.strength(),
@@ -333,17 +333,52 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// The loader each object belongs to, as in a histogram by loader.
+    fn loader(&self) -> Classified {
+        let state = self.state();
+        let loaders = Loaders::new(state);
+        let mut values = Values::default();
+        let of_loader: FxHashMap<Option<ObjectId>, LabelId> = loaders
+            .all()
+            .iter()
+            .map(|&loader| (loader, values.one(&self.name_of_loader(loader))))
+            .collect();
+        let of_class: Vec<LabelId> = state
+            .classes()
+            .iter()
+            .map(|class| of_loader[&class.loader])
+            .collect();
+        let objects = state.columns.classes.iter().zip(0..);
+        let labels = objects.map(|(&class, object)| match loaders.is_special(class) {
+            true => of_loader[&loaders.of(state, object)],
+            false => of_class[class as usize],
+        });
+        let of = Assignment::ByObject(Buffer::collect(state.len() as usize, labels));
+        Classified { values, of }
+    }
+
+    /// The name of the loader of a class.
     pub(crate) fn loader_name(&self, class: ClassId) -> String {
-        match self.state().classes()[class as usize].loader {
-            Some(loader) => self.object_name(loader),
-            None => "boot".to_owned(),
+        self.name_of_loader(self.state().classes()[class as usize].loader)
+    }
+
+    fn name_of_loader(&self, loader: Option<ObjectId>) -> String {
+        loader.map_or("boot".to_owned(), |loader| self.object_name(loader))
+    }
+
+    /// The name of a class, with its loader where other classes have the name too.
+    fn unambiguous_name(&self, class: ClassId) -> String {
+        let name = &self.state().classes()[class as usize].name;
+        match self.is_ambiguous(name) {
+            true => format!("{name} (loader {})", self.loader_name(class)),
+            false => name.clone(),
         }
     }
 
     pub(crate) fn object_name(&self, object: ObjectId) -> String {
         let state = self.state();
         match state.mirrored(object) {
-            Some(class) => format!("class {}", state.classes()[class as usize].name),
+            Some(class) => format!("class {}", self.unambiguous_name(class)),
             None => format!(
                 "{} @ {:#x}",
                 state.class(object).name,

@@ -4,7 +4,9 @@ use std::fmt;
 
 use crate::builtin::RootOptions;
 use crate::error::Error;
+use crate::files::Files;
 
+/// How many keys a classifier gives an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cardinality {
     /// One key an object.
@@ -25,7 +27,9 @@ impl fmt::Display for Cardinality {
     }
 }
 
+/// The classifiers, filters and transformers that are built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "CATALOG describes them")]
 pub enum What {
     Type,
     Package,
@@ -81,10 +85,15 @@ impl What {
 
 /// What a person should know of a classifier or transformer.
 pub struct Entry {
+    /// Which one.
     pub what: What,
+    /// As it is written.
     pub name: &'static str,
+    /// What it does, in a sentence.
     pub description: &'static str,
+    /// How it is used.
     pub example: &'static str,
+    /// How many keys or objects come of each object.
     pub cardinality: Cardinality,
     /// The type of a key.
     pub returns: &'static str,
@@ -139,6 +148,7 @@ const fn transformer(
 
 use Cardinality::{Hierarchy, Many, One};
 
+/// All that is built in, in the order in which it is listed.
 pub const CATALOG: [Entry; 36] = [
     classifier(
         What::Type,
@@ -169,7 +179,7 @@ pub const CATALOG: [Entry; 36] = [
         "loader",
         One,
         "text",
-        "the class loader of its class",
+        "the class loader of its class, of the class it stands for, or itself if it loaded classes",
         "boot",
     ),
     classifier(
@@ -212,7 +222,8 @@ pub const CATALOG: [Entry; 36] = [
             "rooted",
             Many,
             "text",
-            "the GC roots that refer to it directly: static field > class > field, thread, local variable > thread > method, and so on; options: variables (only static fields, locals and JNI locals), hide (leave out objects without)",
+            "the GC roots that refer to it directly: static field > class > field, thread, local \
+            variable > thread > method, and so on; options: variables (only static fields, locals and JNI locals), hide (omit objects without one)",
             "static field > IdCache > idCache",
         )
     },
@@ -224,7 +235,8 @@ pub const CATALOG: [Entry; 36] = [
             "indirectly-rooted",
             Many,
             "text",
-            "the GC roots and static fields from which it can be reached; options: all or first (one root an object, quicker), variables (only static fields, locals and JNI locals), hide (leave out objects without)",
+            "the GC roots and static fields from which it can be reached; options: all or first \
+            (one root per object, faster), variables (only static fields, locals and JNI locals), hide (omit objects without one)",
             "static field > IdCache > idCache",
         )
     },
@@ -233,7 +245,8 @@ pub const CATALOG: [Entry; 36] = [
         "strength",
         One,
         "text",
-        "the strongest references that lead to it: strong, soft, weak, finalizer or phantom ones, or none",
+        "the strength of the strongest path to it: strong, soft, weak, finalizer, phantom or \
+        unreachable",
         "weak",
     ),
     classifier(
@@ -257,7 +270,7 @@ pub const CATALOG: [Entry; 36] = [
         "in-degree",
         One,
         "number",
-        "how many references of any strength lead to it",
+        "the number of references to it, of any strength",
         "2",
     ),
     classifier(
@@ -265,7 +278,7 @@ pub const CATALOG: [Entry; 36] = [
         "out-degree",
         One,
         "number",
-        "how many references of any strength it holds",
+        "the number of references it holds, of any strength",
         "3",
     ),
     classifier(
@@ -281,7 +294,7 @@ pub const CATALOG: [Entry; 36] = [
         "structure-role",
         One,
         "text",
-        "its role in data structures: head, internal, leaf or none; docs/structures.md says how they are described",
+        "its role in data structures: head, internal, leaf or none; see docs/structures.md",
         "internal",
     ),
     classifier(
@@ -289,7 +302,7 @@ pub const CATALOG: [Entry; 36] = [
         "structure-place",
         One,
         "text",
-        "of the head of a data structure: top-level, or an element, a part or a view of another",
+        "for the head of a data structure: top-level, or an element, a part or a view of another",
         "top-level",
     ),
     classifier(
@@ -332,7 +345,7 @@ pub const CATALOG: [Entry; 36] = [
         "allocation-site",
         Hierarchy,
         "text",
-        "where it was allocated, innermost frame first, if the source says so: recordings do of samples",
+        "where it was allocated, innermost frame first, if known (sampled objects of recordings)",
         "HashMap.resize > HashMap.put",
     ),
     classifier(
@@ -340,7 +353,7 @@ pub const CATALOG: [Entry; 36] = [
         "allocating-thread",
         One,
         "text",
-        "the thread that allocated it, if the source says so",
+        "the thread that allocated it, if known",
         "http-nio-8080-exec-1",
     ),
     classifier(
@@ -348,7 +361,7 @@ pub const CATALOG: [Entry; 36] = [
         "age",
         One,
         "text",
-        "how long before the state it was allocated, if the source says so: recordings do of samples",
+        "its age when the state was taken, if known (sampled objects of recordings)",
         "1 to 10 minutes",
     ),
     classifier(
@@ -356,7 +369,7 @@ pub const CATALOG: [Entry; 36] = [
         "space",
         One,
         "text",
-        "the heap space it is in, if the dump says so: those of Android do",
+        "the heap space it is in, if known (Android dumps)",
         "zygote",
     ),
     Entry {
@@ -366,7 +379,8 @@ pub const CATALOG: [Entry; 36] = [
             "feature",
             Many,
             "text",
-            "the features its class or its allocation site belongs to, by a file that maps code to features",
+            "the features its class or its allocation site belongs to, from a file that maps \
+            code to features",
             "feature(shop.features)",
         )
     },
@@ -385,25 +399,25 @@ pub const CATALOG: [Entry; 36] = [
     transformer(
         What::Dominator,
         "dominator",
-        "the object that keeps it alive alone",
+        "its immediate dominator: the object that alone keeps it alive",
         "type, dominator, type",
     ),
     transformer(
         What::Dominated,
         "dominated",
-        "the objects that it keeps alive alone, without itself",
+        "the objects it dominates, without itself",
         "type, dominated, package",
     ),
     transformer(
         What::GcClosure,
         "gc-closure",
-        "all that would be freed with it: itself and what it keeps alive alone",
+        "everything that would be freed with it: itself and the objects it dominates",
         "type, gc-closure, type",
     ),
     transformer(
         What::TransitiveClosure,
         "transitive-closure",
-        "all that it reaches through references, itself included",
+        "everything it reaches through references, itself included",
         "type, transitive-closure, type",
     ),
     transformer(
@@ -415,13 +429,13 @@ pub const CATALOG: [Entry; 36] = [
     transformer(
         What::StructureInternals,
         "structure-internals",
-        "of the head of a data structure: its internals, e.g. the table and the nodes of a map",
+        "for the head of a data structure: its internals, e.g. the table and the nodes of a map",
         "type, structure-internals, type",
     ),
     transformer(
         What::StructureLeaves,
         "structure-leaves",
-        "of the head of a data structure: its leaves, e.g. the keys and the values of a map",
+        "for the head of a data structure: its leaves, e.g. the keys and the values of a map",
         "type, structure-leaves, type",
     ),
 ];
@@ -429,12 +443,17 @@ pub const CATALOG: [Entry; 36] = [
 /// An entry of the catalog with its argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
+    /// Which one.
     pub what: What,
+    /// What stands in its parentheses.
     pub argument: Option<String>,
+    /// Which files it may read.
+    pub files: Files,
 }
 
 impl Call {
-    pub fn new(entry: &Entry, argument: Option<String>) -> Result<Call, String> {
+    /// With this argument, if it can have one.
+    pub fn new(entry: &Entry, argument: Option<String>, files: Files) -> Result<Call, String> {
         let name = entry.name;
         match (entry.argument, &argument) {
             (Some(needed), None) if !entry.optional => {
@@ -444,6 +463,7 @@ impl Call {
             _ => Call {
                 what: entry.what,
                 argument,
+                files,
             }
             .checked(),
         }
@@ -465,6 +485,7 @@ impl Call {
         }
     }
 
+    /// What the catalog says about it.
     pub fn entry(&self) -> &'static Entry {
         CATALOG
             .iter()

@@ -2,16 +2,24 @@
 
 use anthill_heap::Cancelled;
 
+/// Why there is no classification.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// Nobody wants it any more.
     #[error("cancelled")]
     Cancelled,
     /// A step cannot be evaluated on this heap.
     #[error("{step}: {reason}")]
-    Step { step: String, reason: String },
+    Step {
+        /// As it was written.
+        step: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// Each node costs time and memory to measure.
     #[error(
-        "the tree has more than {0} nodes, too many to tell what each retains; take fewer objects or coarser steps"
+        "the tree has more than {0} nodes, too many to compute retained sizes; select fewer \
+        objects or use coarser steps"
     )]
     TooManyNodes(usize),
     /// What a person wrote was stopped; the message has the place.

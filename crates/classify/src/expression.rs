@@ -12,8 +12,8 @@ use crate::language::{
     Budget, Evaluator, Expression, Frame, Function, Linker, Node, Op, OwnFunction, Property, Stop,
     Value,
 };
-use crate::plain_labels::{PlainLabels, key};
 use crate::referred::Referred;
+use crate::scalar_labels::{ScalarLabels, key};
 use crate::values::{Assignment, Classified, LabelId, NO_PATH, Values};
 
 /// Objects from which on it pays to share work; tests share the work on small heaps too.
@@ -71,7 +71,7 @@ struct Places<'g> {
 type Lists = (Vec<u32>, Vec<ObjectId>);
 
 impl Compiled {
-    pub fn evaluator<'p>(&'p self, context: &'p Context<'p>) -> Evaluator<'p> {
+    pub(crate) fn evaluator<'p>(&'p self, context: &'p Context<'p>) -> Evaluator<'p> {
         Evaluator {
             context,
             functions: &self.functions,
@@ -148,7 +148,7 @@ impl Context<'_> {
             let classes = 0..self.graph.state.classes().len() as ClassId;
             let labels = classes.map(|class| keys.of_class(class)).collect();
             return Ok(Classified {
-                values: keys.plain.values,
+                values: keys.scalars.values,
                 of: Assignment::ByClass(labels),
             });
         }
@@ -156,7 +156,7 @@ impl Context<'_> {
         let shares = self.in_shares(&mut labels, |first, slots| {
             let mut keys = Keys::new(self, &compiled);
             // What is not evaluated keeps the label 0.
-            keys.plain.values.label(Vec::new());
+            keys.scalars.values.label(Vec::new());
             let group = asked.group;
             let places = Places { first, group };
             self.by_objects(&compiled, places, slots, |class, value, frame| {
@@ -164,10 +164,10 @@ impl Context<'_> {
                     None => keys.of_class(class),
                     Some(value) => keys.label(value, frame),
                 };
-                asked.check(keys.plain.values.distinct_paths())?;
+                asked.check(keys.scalars.values.distinct_paths())?;
                 Ok(label)
             })?;
-            Ok(keys.plain.values)
+            Ok(keys.scalars.values)
         })?;
         let values = merge(&mut labels, shares, asked)?;
         Ok(Classified {
@@ -226,20 +226,20 @@ impl Context<'_> {
         &self,
         asked: Asked,
         begin: impl Fn() -> C + Sync,
-        label: impl Fn(&mut C, &mut PlainLabels, ObjectId, ClassId) -> LabelId + Sync,
+        label: impl Fn(&mut C, &mut ScalarLabels, ObjectId, ClassId) -> LabelId + Sync,
     ) -> Result<Classified, Error> {
         let mut labels = Buffer::zeroed(self.graph.state.len() as usize);
         let shares = self.in_shares(&mut labels, |first, slots| {
-            let (mut plain, mut own) = (PlainLabels::default(), begin());
+            let (mut scalars, mut own) = (ScalarLabels::default(), begin());
             // What is outside of the group keeps the label 0.
-            plain.values.label(Vec::new());
+            scalars.values.label(Vec::new());
             let group = asked.group;
             self.each_object(Places { first, group }, slots, |object, class| {
-                let label = label(&mut own, &mut plain, object, class);
-                asked.check(plain.values.distinct_paths())?;
+                let label = label(&mut own, &mut scalars, object, class);
+                asked.check(scalars.values.distinct_paths())?;
                 Ok(label)
             })?;
-            Ok(plain.values)
+            Ok(scalars.values)
         })?;
         let values = merge(&mut labels, shares, asked)?;
         Ok(Classified {
@@ -281,7 +281,7 @@ impl Context<'_> {
     ) -> Result<Vec<T>, Error> {
         let share = share(slots.len());
         self.progress
-            .stage("asking every object", slots.len() as u64);
+            .stage("evaluating expressions", slots.len() as u64);
         slots
             .par_chunks_mut(share)
             .enumerate()
@@ -372,7 +372,7 @@ fn collect_objects(value: Value, objects: &mut Vec<ObjectId>) {
 struct Keys<'p> {
     evaluator: Evaluator<'p>,
     compiled: &'p Compiled,
-    plain: PlainLabels,
+    scalars: ScalarLabels,
     by_class: Vec<Option<LabelId>>,
 }
 
@@ -381,7 +381,7 @@ impl<'p> Keys<'p> {
         Keys {
             evaluator: compiled.evaluator(context),
             compiled,
-            plain: PlainLabels::default(),
+            scalars: ScalarLabels::default(),
             by_class: vec![None; compiled.by_class.len()],
         }
     }
@@ -401,13 +401,13 @@ impl<'p> Keys<'p> {
 
     fn label(&mut self, value: Value, frame: &mut Frame<'p>) -> LabelId {
         match value {
-            Value::Int(number) => self.plain.number(number),
-            Value::Bool(truth) => self.plain.truth(truth),
-            Value::Text(text) => self.plain.text(&text),
+            Value::Int(number) => self.scalars.number(number),
+            Value::Bool(truth) => self.scalars.truth(truth),
+            Value::Text(text) => self.scalars.text(&text),
             other => {
                 let mut paths = Vec::new();
                 self.paths(&other, frame, &mut paths);
-                let values = &mut self.plain.values;
+                let values = &mut self.scalars.values;
                 let paths = paths
                     .iter()
                     .map(|keys| values.path(keys.iter().map(|text| key(text))))

@@ -2,12 +2,11 @@
 
 use std::sync::OnceLock;
 
-use anthill_heap::{ClassId, ObjectId, Value};
+use anthill_heap::{ClassId, ObjectId, ObjectLists, Value};
 use anthill_hprof::FieldPlace;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::builtin::Context;
-use crate::lists::Lists;
 
 /// The kind of root that a static field is.
 pub(crate) const STATIC_FIELD: &str = "static field";
@@ -15,13 +14,26 @@ pub(crate) const STATIC_FIELD: &str = "static field";
 #[derive(Default)]
 pub(crate) struct Facts {
     in_degrees: OnceLock<Vec<u32>>,
-    referrers: OnceLock<Lists>,
+    referrers: OnceLock<ObjectLists>,
     root_kinds: OnceLock<FxHashMap<ObjectId, Vec<&'static str>>>,
     /// By class: where its objects have the name of an enum constant.
     enum_names: OnceLock<Vec<Option<FieldPlace>>>,
+    /// Names that several classes have.
+    ambiguous: OnceLock<FxHashSet<String>>,
 }
 
 impl Context<'_> {
+    /// Whether several classes have that name.
+    pub(crate) fn is_ambiguous(&self, name: &str) -> bool {
+        let ambiguous = self.facts.ambiguous.get_or_init(|| {
+            let mut seen = FxHashSet::default();
+            let classes = self.graph.state.classes().iter();
+            let again = classes.filter(|class| !seen.insert(class.name.as_str()));
+            again.map(|class| class.name.clone()).collect()
+        });
+        ambiguous.contains(name)
+    }
+
     /// How many references of any strength an object holds.
     pub(crate) fn out_degree(&self, object: ObjectId) -> usize {
         let state = self.graph.state;
@@ -41,7 +53,7 @@ impl Context<'_> {
     }
 
     /// The reachable objects that refer to each object, as often as they do.
-    pub(crate) fn all_referrers(&self) -> &Lists {
+    pub(crate) fn all_referrers(&self) -> &ObjectLists {
         self.facts.referrers.get_or_init(|| {
             let state = self.graph.state;
             let edges = || {
@@ -50,7 +62,7 @@ impl Context<'_> {
                     .flat_map(|from| self.graph.referenced(from).map(move |to| (to, from)))
                     .filter(|&(to, _)| to < state.len())
             };
-            Lists::new(state.len() as usize, edges)
+            ObjectLists::new(state.len() as usize, edges)
         })
     }
 

@@ -14,13 +14,13 @@ pub(crate) const NAMES: [&str; COUNT] = ["header", "primitive", "pointer", "null
 
 /// What an object of a class has in its fields, or an array per element.
 #[derive(Clone, Copy, Default)]
-struct Content {
+struct SlotCounts {
     primitive: u64,
     references: u64,
     nulls: u64,
 }
 
-impl Content {
+impl SlotCounts {
     fn add(&mut self, ty: FieldType) {
         match ty {
             FieldType::Object => self.references += 1,
@@ -29,7 +29,7 @@ impl Content {
     }
 
     fn times(self, count: u64) -> Self {
-        Content {
+        SlotCounts {
             primitive: self.primitive * count,
             references: self.references * count,
             nulls: self.nulls * count,
@@ -41,13 +41,13 @@ impl Content {
 pub(crate) struct Parts<'a> {
     graph: &'a Graph<'a>,
     /// By class: what its instances have, or its arrays per element.
-    instances: Vec<Content>,
+    instances: Vec<SlotCounts>,
     /// By class: what its class object has.
-    statics: Vec<Content>,
+    statics: Vec<SlotCounts>,
 }
 
 impl<'a> Parts<'a> {
-    pub fn new(graph: &'a Graph<'a>) -> Self {
+    pub(crate) fn new(graph: &'a Graph<'a>) -> Self {
         let state = graph.state;
         let classes = 0..state.classes().len() as u32;
         Parts {
@@ -58,7 +58,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The bytes of the parts, in the order of [`NAMES`]; together the bytes of the object.
-    pub fn of(&self, object: ObjectId, bytes: u64) -> [u64; COUNT] {
+    pub(crate) fn of(&self, object: ObjectId, bytes: u64) -> [u64; COUNT] {
         let mut left = bytes;
         let mut take = |bytes: u64| {
             let taken = bytes.min(left);
@@ -73,7 +73,7 @@ impl<'a> Parts<'a> {
         [left, primitive, pointer, null]
     }
 
-    fn content(&self, object: ObjectId) -> Content {
+    fn content(&self, object: ObjectId) -> SlotCounts {
         let state = self.graph.state;
         if let Some(class) = state.mirrored(object) {
             return self.statics[class as usize];
@@ -86,8 +86,8 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn instance(state: &HeapState, class: u32) -> Content {
-    let mut content = Content::default();
+fn instance(state: &HeapState, class: u32) -> SlotCounts {
+    let mut content = SlotCounts::default();
     match state.classes()[class as usize].kind {
         ClassKind::Array(element) => content.add(element),
         ClassKind::Instance | ClassKind::Variable => {
@@ -102,8 +102,8 @@ fn instance(state: &HeapState, class: u32) -> Content {
     content
 }
 
-fn statics(class: &Class) -> Content {
-    let mut content = Content::default();
+fn statics(class: &Class) -> SlotCounts {
+    let mut content = SlotCounts::default();
     for field in &class.statics {
         content.add(field.value.field_type());
         content.nulls += u64::from(field.value == Value::Object(0));

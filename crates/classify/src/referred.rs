@@ -21,7 +21,7 @@ pub(crate) struct Referred {
 
 impl Referred {
     /// The same as a test of all elements of a list, if it can be had so.
-    pub fn of(node: &Node) -> Option<Node> {
+    pub(crate) fn of(node: &Node) -> Option<Node> {
         let &Op::Each(function @ (Function::Any | Function::All), slot, _) = &node.op else {
             return None;
         };
@@ -44,18 +44,18 @@ impl Referred {
         ))
     }
 
-    pub fn holds(&self, object: ObjectId) -> bool {
+    pub(crate) fn holds(&self, object: ObjectId) -> bool {
         let objects = self.objects.get();
         objects.is_some_and(|objects| objects.contains(object)) != self.all
     }
 
     /// Whether it holds for what has no referrers.
-    pub fn holds_for_none(&self) -> bool {
+    pub(crate) fn holds_for_none(&self) -> bool {
         self.all
     }
 
     /// Computes it for all objects, unless that is done.
-    pub fn compute(&self, evaluator: &Evaluator, by_class: &[Node]) -> Result<(), Error> {
+    pub(crate) fn compute(&self, evaluator: &Evaluator, by_class: &[Node]) -> Result<(), Error> {
         if self.objects.get().is_none() {
             let found = referred_from(evaluator, by_class, self.all)?;
             let _ = self.objects.set(found);

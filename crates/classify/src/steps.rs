@@ -1,11 +1,12 @@
 //! The steps of a classification, written as text: `where size > 1K, type, pointed-from, type`.
 
-use crate::catalog::{CATALOG, Call, Entry, What};
-use crate::language::{
-    Body, Checker, Definitions, Expression, Mistake, Parser, Role, Source, Token,
-};
-use crate::pattern::closest;
+use anthill_syntax::{Mistake, Token, TokenCursor, closest};
 
+use crate::catalog::{CATALOG, Call, Entry, What};
+use crate::files::Files;
+use crate::language::{Body, Checker, Definitions, Expression, Parser, Role, Source};
+
+/// A step of a classification: what is done with the objects next.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A classifier or transformer of the catalog.
@@ -77,25 +78,25 @@ impl Definitions {
     /// Steps separated by commas: names of the catalog or of definitions, `where CONDITION`,
     /// `to OBJECTS`, or any expression to classify by.
     pub fn steps(&self, text: &str) -> Result<Vec<Step>, Mistake> {
-        let mut parser = Parser::new(text);
+        let mut cursor = TokenCursor::of_expressions(text);
         let mut steps = Vec::new();
         loop {
-            let at = parser.span().start;
-            steps.push(self.step(&mut parser)?);
+            let at = cursor.span().start;
+            steps.push(self.step(&mut cursor)?);
             if let Some(message) = misplaced(&steps) {
-                return Err(parser.mistake(at, message));
+                return Err(cursor.mistake(at, message));
             }
-            if parser.at_end() {
+            if cursor.at_end() {
                 break;
             }
-            parser.expect_symbol(",", "and another step, or the end")?;
+            cursor.expect_symbol(",", "and another step, or the end")?;
         }
         let classifying = steps.iter().rev();
         let mut classifying = classifying.skip_while(|step| matches!(step, Step::Where(_)));
         match classifying.next() {
             Some(last) if last.is_transformer() => {
                 let message = format!(
-                    "after `{}` a classifier is needed for the objects it leads to",
+                    "`{}` needs a classifier after it, for the objects it leads to",
                     last.name()
                 );
                 Err(Mistake::at(text, text.len(), message))
@@ -106,116 +107,121 @@ impl Definitions {
 
     /// A condition as a step.
     pub fn filter(&self, text: &str) -> Result<Step, Mistake> {
-        let mut parser = Parser::new(text);
-        let condition = self.condition(&mut parser)?;
-        parser.end()?;
+        let mut cursor = TokenCursor::of_expressions(text);
+        let condition = self.condition(&mut cursor)?;
+        cursor.end()?;
         Ok(condition)
     }
 
     /// The condition that comes next, as a step; a parenthesis may end it.
-    pub fn condition(&self, parser: &mut Parser) -> Result<Step, Mistake> {
-        let is_end = |parser: &Parser| is_step_end(parser) || parser.is_symbol(")");
-        self.written_until(is_end, Role::Filter, parser)
+    pub fn condition(&self, cursor: &mut TokenCursor) -> Result<Step, Mistake> {
+        let is_end = |cursor: &TokenCursor| is_step_end(cursor) || cursor.is_symbol(")");
+        self.written_until(is_end, Role::Filter, cursor)
             .map(Step::Where)
     }
 
     /// The condition that comes next, in a language of its own that goes on behind it. `=` compares
     /// there, and a name that means nothing else is a field: `closed = true`.
-    pub fn plain_condition(&self, parser: &mut Parser) -> Result<Step, Mistake> {
-        let at = parser.span().start;
-        parser.single_equals = true;
-        let body = parser.expression().map(Body::Expression);
-        parser.single_equals = false;
-        let source = Source::new(CONDITION, parser.source());
+    pub fn embedded_condition(&self, cursor: &mut TokenCursor) -> Result<Step, Mistake> {
+        let at = cursor.span().start;
+        let body = Parser::of_condition(cursor)
+            .expression()
+            .map(Body::Expression)?;
+        let source = Source::new(CONDITION, cursor.source());
         let mut checker = Checker::new(&source, self);
-        checker.plain_fields = true;
-        let checked = checker.body(&body?, Some(Role::Filter))?;
-        let written = &parser.source()[at..parser.last_end()];
+        checker.names_are_fields = true;
+        let checked = checker.body(&body, Some(Role::Filter))?;
+        let written = &cursor.source()[at..cursor.last_end()];
         Ok(Step::Where(Expression::new(written, checked, self)))
     }
 
-    fn step(&self, parser: &mut Parser) -> Result<Step, Mistake> {
-        if is_step_end(parser) {
-            return Err(parser.mistake(parser.span().start, "a step is missing here"));
+    fn step(&self, cursor: &mut TokenCursor) -> Result<Step, Mistake> {
+        if is_step_end(cursor) {
+            return Err(cursor.mistake(cursor.span().start, "a step is missing here"));
         }
         for (word, role) in [("where", Role::Filter), ("to", Role::Transformer)] {
-            if parser.take_word(word) {
-                return Ok(Step::has_role(role, self.written(role, parser)?));
+            if cursor.take_word(word) {
+                return Ok(Step::has_role(role, self.written(role, cursor)?));
             }
         }
-        let position = parser.position();
-        let at = parser.span().start;
-        let name = parser.hyphenated().map(|(name, _)| name);
+        let position = cursor.position();
+        let at = cursor.span().start;
+        let name = cursor.hyphenated().map(|(name, _)| name);
         if let Some(name) = &name {
-            if let Some(step) = self.named(name, at, parser)? {
+            if let Some(step) = self.named(name, at, cursor)? {
                 return Ok(step);
             }
         }
-        let alone = is_step_end(parser) || parser.is_symbol("(");
-        parser.back_to(position);
-        let result = self.written(Role::Classifier, parser);
+        let alone = is_step_end(cursor) || cursor.is_symbol("(");
+        cursor.back_to(position);
+        let result = self.written(Role::Classifier, cursor);
         match (result, name) {
             // A hyphen would be read as a minus.
             (Err(_), Some(name)) if alone && name.contains('-') => {
-                Err(self.no_step(parser, &name, at))
+                Err(self.no_step(cursor, &name, at))
             }
             (result, _) => result.map(Step::Classify),
         }
     }
 
-    fn no_step(&self, parser: &Parser, name: &str, at: usize) -> Mistake {
+    fn no_step(&self, cursor: &TokenCursor, name: &str, at: usize) -> Mistake {
         let catalog = CATALOG.iter().map(|entry| entry.name);
         let defined = self.all().iter().map(|definition| definition.name.as_str());
-        parser
-            .mistake(at, format!("there is no `{name}`"))
+        cursor
+            .mistake(at, format!("unknown name `{name}`"))
             .suggesting(closest(name, catalog.chain(defined)))
     }
 
     /// A step that is a name, or a name and arguments, and nothing else.
-    fn named(&self, name: &str, at: usize, parser: &mut Parser) -> Result<Option<Step>, Mistake> {
+    fn named(
+        &self,
+        name: &str,
+        at: usize,
+        cursor: &mut TokenCursor,
+    ) -> Result<Option<Step>, Mistake> {
         if let Some(entry) = CATALOG.iter().find(|entry| entry.name == name) {
-            return predefined(entry, at, parser);
+            return predefined(entry, self.files(), at, cursor);
         }
         let defined = self.all().iter().find(|definition| definition.name == name);
         let Some(definition) = defined else {
             return Ok(None);
         };
-        let arguments = match parser.take_symbol("(") {
-            true => parser.arguments()?,
+        let arguments = match cursor.take_symbol("(") {
+            true => Parser::new(cursor).arguments()?,
             false => Vec::new(),
         };
-        if !is_step_end(parser) {
+        if !is_step_end(cursor) {
             return Ok(None);
         }
-        let source = Source::new(STEPS, parser.source());
+        let source = Source::new(STEPS, cursor.source());
         let checked = Checker::new(&source, self).inline(definition, &arguments, at)?;
-        let written = &parser.source()[at..parser.last_end()];
+        let written = &cursor.source()[at..cursor.last_end()];
         let expression = Expression::new(written, checked, self);
         Ok(Some(Step::has_role(definition.role, expression)))
     }
 
     /// The expression or script that comes next, as a step of its own.
-    fn written(&self, role: Role, parser: &mut Parser) -> Result<Expression, Mistake> {
-        self.written_until(is_step_end, role, parser)
+    fn written(&self, role: Role, cursor: &mut TokenCursor) -> Result<Expression, Mistake> {
+        self.written_until(is_step_end, role, cursor)
     }
 
     fn written_until(
         &self,
-        is_end: impl Fn(&Parser) -> bool,
+        is_end: impl Fn(&TokenCursor) -> bool,
         role: Role,
-        parser: &mut Parser,
+        cursor: &mut TokenCursor,
     ) -> Result<Expression, Mistake> {
-        let at = parser.span().start;
-        let body = match parser.is_symbol("{") {
-            true => Body::Script(parser.block()?),
-            false => Body::Expression(parser.expression()?),
+        let at = cursor.span().start;
+        let body = match cursor.is_symbol("{") {
+            true => Body::Script(Parser::new(cursor).block()?),
+            false => Body::Expression(Parser::new(cursor).expression()?),
         };
-        if !is_end(parser) {
-            return Err(parser.unexpected("an operator, `,` or the end"));
+        if !is_end(cursor) {
+            return Err(cursor.unexpected("an operator, `,` or the end"));
         }
-        let source = Source::new(STEPS, parser.source());
+        let source = Source::new(STEPS, cursor.source());
         let checked = Checker::new(&source, self).body(&body, Some(role))?;
-        let written = &parser.source()[at..parser.last_end()];
+        let written = &cursor.source()[at..cursor.last_end()];
         Ok(Expression::new(written, checked, self))
     }
 }
@@ -224,47 +230,36 @@ impl Definitions {
 const STEPS: &str = "the steps";
 const CONDITION: &str = "the condition";
 
-fn is_step_end(parser: &Parser) -> bool {
-    parser.at_end() || parser.is_symbol(",")
+fn is_step_end(cursor: &TokenCursor) -> bool {
+    cursor.at_end() || cursor.is_symbol(",")
 }
 
 /// An entry of the catalog. Its argument is any text; what else could be meant is an expression.
-fn predefined(entry: &Entry, at: usize, parser: &mut Parser) -> Result<Option<Step>, Mistake> {
-    let argument = match parser.is_symbol("(") {
+fn predefined(
+    entry: &Entry,
+    files: Files,
+    at: usize,
+    cursor: &mut TokenCursor,
+) -> Result<Option<Step>, Mistake> {
+    let argument = match cursor.is_symbol("(") {
         true if entry.argument.is_none() => return Ok(None),
-        true => Some(raw_argument(parser)?),
+        true => Some(raw_argument(cursor)?),
         false => None,
     };
-    if !is_step_end(parser) {
+    if !is_step_end(cursor) {
         return Ok(None);
     }
-    let call = Call::new(entry, argument).map_err(|message| parser.mistake(at, message))?;
+    let call = Call::new(entry, argument, files).map_err(|message| cursor.mistake(at, message))?;
     Ok(Some(Step::Predefined(call)))
 }
 
 /// The text between parentheses, without the quotes if it is in quotes.
-fn raw_argument(parser: &mut Parser) -> Result<String, Mistake> {
-    let open = parser.span();
-    parser.advance();
-    let mut depth = 1;
-    let mut tokens = Vec::new();
-    loop {
-        let end = parser.span().start;
-        match parser.advance() {
-            Token::End => {
-                return Err(parser.mistake(open.start, "this parenthesis is not closed"));
-            }
-            Token::Symbol("(") => depth += 1,
-            Token::Symbol(")") => depth -= 1,
-            token => tokens.push(token),
-        }
-        if depth == 0 {
-            return Ok(match tokens.as_slice() {
-                [Token::Text(text)] => text.clone(),
-                _ => parser.source()[open.end..end].trim().to_owned(),
-            });
-        }
-    }
+fn raw_argument(cursor: &mut TokenCursor) -> Result<String, Mistake> {
+    let (inner, tokens) = cursor.parenthesized()?;
+    Ok(match tokens.as_slice() {
+        [Token::Text(text)] => text.clone(),
+        _ => cursor.source()[inner].trim().to_owned(),
+    })
 }
 
 /// Why the last of these steps cannot stand where it does.

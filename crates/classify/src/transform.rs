@@ -1,15 +1,14 @@
 //! Transformers: an object stands for other objects, whose classification becomes its own.
 
 use anthill_graph::{Components, NodeId, UNREACHABLE};
-use anthill_heap::{Buffer, Cancelled, ObjectId};
+use anthill_heap::{Buffer, Cancelled, ObjectId, ObjectLists};
+use anthill_structures::Members;
 use rustc_hash::FxHashMap;
 
 use crate::builtin::Context;
 use crate::catalog::What;
 use crate::error::Error;
 use crate::expression::Compiled;
-use crate::lists::Lists;
-use crate::members::Members;
 use crate::steps::Step;
 use crate::unions::{TooMany, Unions};
 use crate::values::{Assignment, Classified, LabelId, Values};
@@ -266,7 +265,7 @@ impl Turned<'_> {
             let pairs = immediate.iter().copied().zip(0..);
             pairs.filter(|&(above, below)| self.is_object(above) && self.is_object(below))
         };
-        let dominated = Lists::new(self.objects(), edges);
+        let dominated = ObjectLists::new(self.objects(), edges);
         let mut closures = Buffer::filled(self.objects(), NOTHING);
         let mut result = Buffer::filled(self.objects(), NOTHING);
         let mut labels = Vec::new();

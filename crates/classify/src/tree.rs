@@ -14,6 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::parts::{self, Parts};
 use crate::values::{Assignment, Classified, KeyId, LabelId};
 
+/// The number of a node of a tree.
 pub type TreeNodeId = u32;
 
 /// The node that holds the whole group.
@@ -22,6 +23,7 @@ pub const OVERALL: TreeNodeId = 0;
 type SetId = u32;
 const OUTSIDE: SetId = SetId::MAX;
 
+/// A classification tree: objects by the keys of one classifier after the other.
 pub struct Tree {
     nodes: Vec<TreeNode>,
     /// Sets of nodes objects can end in.
@@ -82,8 +84,11 @@ impl Sum {
 pub struct TreeNode {
     /// What distinguishes it from its siblings; "Overall" for the whole group.
     pub key: String,
+    /// The group it is a part of; none for all objects.
     pub parent: Option<TreeNodeId>,
+    /// Its own parts.
     pub children: Vec<TreeNodeId>,
+    /// How many objects.
     pub objects: u64,
     /// Bytes of the objects, or of that part of each that the node stands for.
     pub shallow: u64,
@@ -91,6 +96,7 @@ pub struct TreeNode {
     pub own: GroupTotals,
     /// Nothing before [`Tree::measure`], and for parts of objects.
     pub deep: Option<GroupTotals>,
+    /// All that would die with its objects, if that was asked for.
     pub retained: Option<GroupTotals>,
     /// Which part of its objects the node stands for, if not for whole objects.
     part: Option<u8>,
@@ -125,10 +131,12 @@ impl Tree {
         tree
     }
 
+    /// By number.
     pub fn nodes(&self) -> &[TreeNode] {
         &self.nodes
     }
 
+    /// The node with this number.
     pub fn node(&self, node: TreeNodeId) -> &TreeNode {
         &self.nodes[node as usize]
     }
@@ -136,28 +144,27 @@ impl Tree {
     /// The node whose keys from the top, joined by ` > `, are this text, with or without the first
     /// one, "Overall"; or the last node on the way there and the rest that it has no child for.
     pub fn find<'p>(&self, path: &'p str) -> Result<TreeNodeId, (TreeNodeId, &'p str)> {
-        const JOINT: &str = " > ";
-        let first = self.nodes[OVERALL as usize].key.as_str();
-        let (mut node, mut rest) = (OVERALL, path.trim());
-        rest = rest.strip_prefix(first).map_or(rest, |after| {
-            after
-                .strip_prefix(JOINT)
-                .unwrap_or(if after.is_empty() { "" } else { rest })
-        });
-        while !rest.is_empty() {
+        self.find_exactly(path)
+            .or_else(|_| self.find_exactly(path.trim()))
+    }
+
+    /// The same without regard for blanks around the path that belong to no key.
+    fn find_exactly<'p>(&self, path: &'p str) -> Result<TreeNodeId, (TreeNodeId, &'p str)> {
+        if path.is_empty() {
+            return Ok(OVERALL);
+        }
+        let after_first = after_key(path, &self.nodes[OVERALL as usize].key);
+        let (mut node, mut rest) = (OVERALL, after_first.unwrap_or(Some(path)));
+        while let Some(keys) = rest {
             let children = self.nodes[node as usize].children.iter();
             let found = children.filter_map(|&child| {
-                let after = rest.strip_prefix(self.nodes[child as usize].key.as_str())?;
-                let after = after
-                    .strip_prefix(JOINT)
-                    .or(after.is_empty().then_some(""))?;
+                let after = after_key(keys, &self.nodes[child as usize].key)?;
                 Some((child, after))
             });
             // Keys may have the joint in themselves: the longest that fits is meant.
-            let (child, after) = found
-                .min_by_key(|(_, after)| after.len())
-                .ok_or((node, rest))?;
-            (node, rest) = (child, after);
+            (node, rest) = found
+                .min_by_key(|(_, after)| after.map_or(0, |after| 1 + after.len()))
+                .ok_or((node, keys))?;
         }
         Ok(node)
     }
@@ -324,6 +331,16 @@ impl Tree {
     }
 }
 
+/// What comes after the first key of a path: `None` if that is another one, `Some(None)` if it is the
+/// last. A key may be empty, so that nothing may be left and still be a key.
+fn after_key<'p>(path: &'p str, key: &str) -> Option<Option<&'p str>> {
+    const JOINT: &str = " > ";
+    match path.strip_prefix(key)? {
+        "" => Some(None),
+        after => after.strip_prefix(JOINT).map(Some),
+    }
+}
+
 /// What every group retains and reaches.
 fn closures<L: Fn(NodeId) -> Option<u32> + Copy + Sync>(
     graph: &Graph,
@@ -333,11 +350,37 @@ fn closures<L: Fn(NodeId) -> Option<u32> + Copy + Sync>(
     let (retained, deep) = both(
         || {
             let mut search = DepthFirst::new(graph, progress)?;
-            retained_by_groups(graph, &mut search, membership, progress)
+            let mut retained = retained_by_groups(graph, &mut search, membership, progress)?;
+            add_unreachable(graph, &search.reached(graph), membership, &mut retained);
+            Ok(retained)
         },
         || deep_by_groups(graph, membership, progress),
     );
     Ok((retained?, deep?))
+}
+
+/// Adds the members of each group that are unreachable: such an object retains itself.
+fn add_unreachable<L: Fn(NodeId) -> Option<u32>>(
+    graph: &Graph,
+    reached: &BitSet,
+    membership: &Membership<L>,
+    retained: &mut [GroupTotals],
+) {
+    let mut by_label = vec![GroupTotals::default(); membership.groups_of_label.len()];
+    for node in (0..graph.len()).filter(|&node| !reached.contains(node)) {
+        if let Some(label) = (membership.label)(node) {
+            let totals = &mut by_label[label as usize];
+            totals.objects += 1;
+            totals.bytes += graph.size(node);
+        }
+    }
+    for (groups, totals) in membership.groups_of_label.iter().zip(by_label) {
+        for &group in groups {
+            let retained = &mut retained[group as usize];
+            retained.objects += totals.objects;
+            retained.bytes += totals.bytes;
+        }
+    }
 }
 
 /// The nodes of several trees as groups of one heap, those of the first tree first.
@@ -893,11 +936,9 @@ mod tests {
                     objects: set.count() as u64,
                     bytes: set.iter().map(|object| graph.size(object)).sum(),
                 };
-                assert_eq!(
-                    shown.retained,
-                    Some(totals(gc_closure(&graph, &members))),
-                    "seed {seed}"
-                );
+                let mut freed = gc_closure(&graph, &members);
+                members.iter().for_each(|&member| freed.insert(member));
+                assert_eq!(shown.retained, Some(totals(freed)), "seed {seed}");
                 assert_eq!(
                     shown.deep,
                     Some(totals(transitive_closure(&graph, &members))),

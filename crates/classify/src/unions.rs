@@ -15,10 +15,10 @@ const FEW: usize = 4;
 pub(crate) struct TooMany;
 
 impl TooMany {
-    pub fn reason(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         format!(
-            "the objects lead to too many different keys, more than {} in all; split those by something \
-             coarser, such as type",
+            "the objects lead to too many different keys, more than {} in total; split them by \
+            something coarser, such as type",
             MOST_PATHS >> 20 << 20
         )
     }
@@ -31,7 +31,7 @@ pub(crate) struct Unions {
 }
 
 impl Unions {
-    pub fn of(values: Values) -> Self {
+    pub(crate) fn of(values: Values) -> Self {
         Unions {
             values,
             known: FxHashMap::default(),
@@ -39,7 +39,7 @@ impl Unions {
         }
     }
 
-    pub fn two(&mut self, a: LabelId, b: LabelId) -> Result<LabelId, TooMany> {
+    pub(crate) fn two(&mut self, a: LabelId, b: LabelId) -> Result<LabelId, TooMany> {
         if a == b {
             return Ok(a);
         }
@@ -53,7 +53,7 @@ impl Unions {
     }
 
     /// The union of any labels, which are sorted on the way; `None` if there are none.
-    pub fn all(&mut self, labels: &mut Vec<LabelId>) -> Result<Option<LabelId>, TooMany> {
+    pub(crate) fn all(&mut self, labels: &mut Vec<LabelId>) -> Result<Option<LabelId>, TooMany> {
         if labels.len() > 1 {
             labels.sort_unstable();
             labels.dedup();

@@ -8,8 +8,11 @@ use std::sync::Arc;
 use anthill_heap::Buffer;
 use rustc_hash::FxHashMap;
 
+/// The number of a key.
 pub type KeyId = u32;
+/// The number of a sequence of keys, for classifiers with several levels.
 pub type PathId = u32;
+/// The number of a set of paths: all that a classifier says of an object.
 pub type LabelId = u32;
 
 /// Keys of a path beyond this are left out.
@@ -46,6 +49,7 @@ impl Default for Values {
 }
 
 impl Values {
+    /// The number of a key, new if need be.
     pub fn key(&mut self, key: &str) -> KeyId {
         if let Some(&number) = self.key_numbers.get(key) {
             return number;
@@ -56,10 +60,12 @@ impl Values {
         number
     }
 
+    /// The key with this number.
     pub fn key_text(&self, key: KeyId) -> &str {
         &self.keys[key as usize]
     }
 
+    /// A path with one more key.
     pub fn extend(&mut self, path: PathId, key: KeyId) -> PathId {
         let paths = &mut self.paths;
         *self.path_numbers.entry((path, key)).or_insert_with(|| {
@@ -155,10 +161,12 @@ impl Values {
         self.label(vec![path])
     }
 
+    /// The paths that a label stands for.
     pub fn paths(&self, label: LabelId) -> &[PathId] {
         &self.labels[label as usize]
     }
 
+    /// How many labels there are.
     pub fn labels(&self) -> usize {
         self.labels.len()
     }
@@ -168,6 +176,7 @@ impl Values {
 pub enum Assignment {
     /// It depends on the class only.
     ByClass(Vec<LabelId>),
+    /// The label of each object.
     ByObject(Buffer<LabelId>),
     /// Every object has the same label, whose keys are the parts of [`crate::parts`] in their
     /// order: each stands for a part of the object's bytes.
@@ -176,11 +185,14 @@ pub enum Assignment {
 
 /// What one classifier says about all objects of a heap.
 pub struct Classified {
+    /// What the labels mean.
     pub values: Values,
+    /// Who has which.
     pub of: Assignment,
 }
 
 impl Classified {
+    /// The label of an object of this class.
     pub fn label(&self, object: u32, class: u32) -> LabelId {
         match &self.of {
             Assignment::ByClass(labels) => labels[class as usize],

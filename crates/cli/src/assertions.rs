@@ -4,14 +4,15 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anthill_assertions::{Forgive, Kind, NamedPath, ThreadName, Violation as Violated};
+use anthill_checks::{ProgramCheck, check_program};
 use anthill_heap::Quiet;
-use anthill_recorder::{Checker, Found, Violation};
-use anthill_session::{IndexFolder, Options, ProgramCheck, Session};
+use anthill_recorder::{Checker, FoundViolation, Violation};
+use anthill_session::{IndexFolder, Options, Session};
 
 pub struct ProgramAssertions;
 
 impl Checker for ProgramAssertions {
-    fn check(&self, dump: &Path, forgiven: Option<u64>) -> Result<Vec<Found>, String> {
+    fn check(&self, dump: &Path, forgiven: Option<u64>) -> Result<Vec<FoundViolation>, String> {
         let options = Options {
             index: IndexFolder::None,
             ..Options::default()
@@ -23,7 +24,7 @@ impl Checker for ProgramAssertions {
             ..ProgramCheck::default()
         };
         let checked = Session::open(dump, options, Box::new(Quiet))
-            .and_then(|session| session.check_program(&how))
+            .and_then(|session| check_program(&session, &how))
             .map_err(|error| error.to_string())?;
         let own = checked.violations.iter().filter(|one| !is_by_jvm(one));
         own.map(found).collect()
@@ -46,13 +47,13 @@ fn is_by_jvm(violated: &Violated) -> bool {
 /// The most that is told of many referrers and ways.
 const LISTED: usize = 50;
 
-fn found(violated: &Violated) -> Result<Found, String> {
+fn found(violated: &Violated) -> Result<FoundViolation, String> {
     let mut violated = violated.clone();
     violated.referrers.truncate(LISTED);
     violated.holders.truncate(LISTED);
     let by_variable = |path: &NamedPath| path.frame.is_some();
     let lines = |path: &NamedPath| path.to_string().lines().map(str::to_owned).collect();
-    Ok(Found {
+    Ok(FoundViolation {
         fleeting: violated.kind != Kind::Instances && violated.paths.iter().any(by_variable),
         violation: Violation {
             kind: violated.kind.name().to_uppercase().replace('-', "_"),

@@ -1,20 +1,25 @@
 //! The command line: which commands there are. Help, completions and man pages come from here and
 //! from the argument definitions beside each command.
 
+use std::path::PathBuf;
+
+use anthill_hprof::input;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attach, check, classifiers, classify, completions, control, cut, demo, diff, dominators,
-    groups, growth, histogram, inspect, man, object, objects, open, owners, paths, record, report,
-    strings, structures, summary, threads, timeline, waste,
+    attach, check, classifiers, classify, completions, contract, control, cut, demo, diff,
+    dominators, groups, growth, histogram, inspect, man, object, objects, open, owners, paths,
+    record, report, strings, structures, summary, threads, timeline, waste,
 };
 use crate::failure::Failure;
+use crate::progress::Bar;
 use crate::source::{Source, SourceArguments};
 
 /// Who keeps these objects alive?
 ///
-/// Anthill analyses heap dumps of the JVM (HPROF, also gzipped). Sizes are those of the JVM itself,
-/// retained sizes are exact, and what a file lacks is said.
+/// Anthill analyzes heap dumps (HPROF, plain or compressed with gzip or zstd) and records running
+/// JVMs. Shallow sizes match the JVM's own, retained sizes are exact, and every answer lists what is
+/// missing from the file.
 #[derive(Parser)]
 #[command(name = "anthill", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub struct Cli {
@@ -23,7 +28,12 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 fine, 1 nothing or, with --fail-on, something was found, 2 bad usage or unusable input.
+Exit codes:
+  0  success
+  1  nothing was found; with --fail-on, something was found
+  2  bad usage or unusable input
+  3  a file was truncated while Anthill was reading it
+
 Sizes in tables are 1024-based (1 KB = 1024 bytes); --json and --csv have plain bytes.";
 
 #[derive(Subcommand)]
@@ -45,6 +55,8 @@ pub enum Command {
     Demo(demo::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
+    #[command(hide = true)]
+    Contract(contract::Arguments),
 }
 
 /// The commands that look into a heap dump.
@@ -69,7 +81,30 @@ pub enum DumpCommand {
 }
 
 impl Command {
+    /// Dumps and recordings that are looked at before they are opened. What comes through a pipe is
+    /// read first, so that all can look at it.
+    fn settle(&self) -> Result<(), Failure> {
+        let (first, more): (Option<&SourceArguments>, &[PathBuf]) = match self {
+            Command::Check(arguments) => (Some(&arguments.source), &arguments.more),
+            Command::Diff(arguments) => (Some(&arguments.source), &arguments.later),
+            Command::Growth(arguments) => (Some(&arguments.source), &arguments.later),
+            Command::Timeline(arguments) => (Some(&arguments.source), &arguments.later),
+            Command::Open(arguments) => (None, &arguments.files),
+            _ => (None, &[]),
+        };
+        let bar = Bar::new(first.is_none_or(|source| !source.no_progress));
+        let first = first.map(|source| &source.file);
+        // Whoever opens a file that cannot be read says so, in better words.
+        let piped = |file: &&PathBuf| file.exists() && !file.is_file() && !file.is_dir();
+        for file in first.into_iter().chain(more).filter(piped) {
+            input::settle(file, &bar)?;
+        }
+        bar.clear();
+        Ok(())
+    }
+
     pub fn run(&self) -> Result<(), Failure> {
+        self.settle()?;
         match self {
             Command::OnDump(command) => {
                 command.check()?;
@@ -94,6 +129,7 @@ impl Command {
             Command::Demo(arguments) => demo::run(arguments),
             Command::Completions(arguments) => completions::run(arguments),
             Command::Man(arguments) => man::run(arguments),
+            Command::Contract(arguments) => contract::run(arguments),
         }
     }
 }
@@ -117,27 +153,6 @@ impl DumpCommand {
             DumpCommand::Structures(arguments) => &arguments.source,
             DumpCommand::Threads(arguments) => &arguments.source,
             DumpCommand::Waste(arguments) => &arguments.source,
-        }
-    }
-
-    pub fn source_mut(&mut self) -> &mut SourceArguments {
-        match self {
-            DumpCommand::Summary(arguments) => &mut arguments.source,
-            DumpCommand::Report(arguments) => &mut arguments.source,
-            DumpCommand::Histogram(arguments) => &mut arguments.source,
-            DumpCommand::Classify(arguments) => &mut arguments.source,
-            DumpCommand::Groups(arguments) => &mut arguments.source,
-            DumpCommand::Inspect(arguments) => &mut arguments.source,
-            DumpCommand::Owners(arguments) => &mut arguments.source,
-            DumpCommand::Cut(arguments) => &mut arguments.source,
-            DumpCommand::Dominators(arguments) => &mut arguments.source,
-            DumpCommand::Paths(arguments) => &mut arguments.source,
-            DumpCommand::Object(arguments) => &mut arguments.source,
-            DumpCommand::Objects(arguments) => &mut arguments.source,
-            DumpCommand::Strings(arguments) => &mut arguments.source,
-            DumpCommand::Structures(arguments) => &mut arguments.source,
-            DumpCommand::Threads(arguments) => &mut arguments.source,
-            DumpCommand::Waste(arguments) => &mut arguments.source,
         }
     }
 

@@ -3,11 +3,14 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use anthill_api::{AnswerError, Error};
 use anthill_heap::Cancelled;
 use anthill_hprof::Error as DumpError;
 use anthill_recorder::Error as RecorderError;
-use anthill_session::Error;
-use anthill_trace::Error as TraceError;
+use anthill_session::Error as SessionError;
+
+use crate::commands::paths::how_to_follow;
+use crate::output::shell;
 
 pub enum Failure {
     /// The question was fine, but the answer is empty.
@@ -38,7 +41,7 @@ impl Failure {
                 ExitCode::SUCCESS
             }
             Failure::Output(error) => {
-                say(&format!("the output could not be written: {error}"));
+                say(&format!("cannot write the output: {error}"));
                 ExitCode::from(2)
             }
             Failure::Program(code) => ExitCode::from(code),
@@ -66,45 +69,55 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        Failure::Output(error.into())
+impl From<AnswerError> for Failure {
+    fn from(error: AnswerError) -> Self {
+        match error {
+            AnswerError::Question(error) => error.into(),
+            AnswerError::Output(error) => error.into(),
+        }
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Dump(error) => error.into(),
-            Error::Trace(error) => {
-                let advice = match &error {
-                    TraceError::Io { .. } => "Check the path and that you may read the file.",
-                    _ => "--at chooses another state; `anthill timeline` lists them.",
-                };
-                Failure::unusable(error.to_string(), advice)
-            }
-            Error::NotRecorded(_) => Failure::unusable(
-                error.to_string(),
-                "A recording made with --contents has them, and so has a heap dump.",
-            ),
-            Error::Point(reason) => Failure::unusable(
-                reason,
-                "--at takes gc:N, #N, a time like 2m30s or 14:05:30, the text of a mark, first or \
-                 last, on recordings; --dump takes a number, on files with several heap dumps.",
-            ),
             Error::NothingFound(what) => Failure::NothingFound(what),
-            Error::Keeping(reason) => Failure::unusable(
-                reason,
-                "Leave out --no-index, or name a folder that can be written with --index DIR.",
+            Error::Unusable { reason, advice } => Failure::Unusable { reason, advice },
+            Error::ClassInsteadOfObject {
+                ref class,
+                ref file,
+            } => Failure::unusable(
+                error.to_string(),
+                format!(
+                    "`anthill objects {} --class {} --sort retained` lists its objects and their addresses.",
+                    shell::file(file),
+                    shell::word(class)
+                ),
             ),
-            Error::Mistake(reason) => {
-                Failure::unusable(reason, "docs/groups.md explains how groups are written.")
+            Error::Unreachable {
+                ref led_to,
+                convention,
+                ..
+            } => {
+                let advice = how_to_follow(convention, led_to);
+                Failure::NothingFound(format!("{error}{advice}"))
             }
-            Error::Question(reason) => Failure::unusable(
-                reason,
-                "`anthill classifiers` lists what there is, docs/classification.md explains it.",
-            ),
+            Error::Cancelled => {
+                Failure::unusable("cancelled", "Run the command again to get a result.")
+            }
         }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl From<DumpError> for Failure {
+    fn from(error: DumpError) -> Self {
+        Error::from(error).into()
     }
 }
 
@@ -117,42 +130,21 @@ impl From<Cancelled> for Failure {
 impl From<RecorderError> for Failure {
     fn from(error: RecorderError) -> Self {
         let advice = match &error {
-            RecorderError::Attach { .. } => "`anthill attach --help` explains what is needed.",
+            RecorderError::Attach { .. } => "`anthill attach --help` lists the requirements.",
             RecorderError::NotRecorded(_) => {
-                "`anthill recordings` lists the JVMs that are; `anthill attach PID` starts it."
+                "`anthill recordings` lists the recorded JVMs; `anthill attach PID` starts a recording."
             }
             RecorderError::NoAgent(_) => {
-                "It belongs beside the program `anthill`; `./x build` puts it there."
+                "Put it next to the program `anthill`; `./x build` does so."
             }
-            RecorderError::Exists(_) => "Name another with -o FILE, or say --replace.",
+            RecorderError::Exists(_) => {
+                "Choose another file with -o FILE, or overwrite it with --replace."
+            }
             RecorderError::Program { .. } => "Check the command after `--`.",
             RecorderError::File { .. } | RecorderError::Trace(_) => {
-                "Name another place with --output FILE or --spool DIR."
+                "Choose another place with --output FILE or --spool DIR."
             }
-            RecorderError::Refused(_) | RecorderError::Agent(_) => "The program itself goes on.",
-        };
-        Failure::unusable(error.to_string(), advice)
-    }
-}
-
-impl From<DumpError> for Failure {
-    fn from(error: DumpError) -> Self {
-        let advice = match &error {
-            DumpError::Io { source, .. } => match source.kind() {
-                io::ErrorKind::NotFound => "Check the path.",
-                io::ErrorKind::PermissionDenied => {
-                    "Read it as the user who ran the JVM: dumps are readable by their owner only."
-                }
-                _ => "Copy the file to a local disk and try again.",
-            },
-            DumpError::Unusable { reason, .. } if reason.starts_with("there is no dump number") => {
-                "Say another number after --dump; without it, the last dump is taken."
-            }
-            DumpError::Unusable { .. } => {
-                "A heap dump is written by `jcmd PID GC.heap_dump FILE` or by the JVM itself with \
-                 -XX:+HeapDumpOnOutOfMemoryError; check that it was copied whole."
-            }
-            DumpError::Cancelled => "Start it again to get a result.",
+            RecorderError::Refused(_) | RecorderError::Agent(_) => "The program itself continues.",
         };
         Failure::unusable(error.to_string(), advice)
     }

@@ -4,10 +4,10 @@ pub mod bars;
 pub mod csv;
 pub mod dot;
 pub mod json;
-pub mod shell;
 pub mod table;
 pub mod tree;
-pub mod units;
+
+pub use anthill_api::{shell, units};
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 

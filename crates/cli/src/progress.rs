@@ -1,5 +1,4 @@
-//! A progress bar on standard error: only on a terminal, and only when the work takes a while. And
-//! the progress of work that is a part of other work.
+//! A progress bar on standard error: only on a terminal, and only when the work takes a while.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,18 +69,5 @@ impl Progress for Bar {
     fn advance(&self, done: u64) {
         self.show_when_due();
         self.0.bar.inc(done);
-    }
-}
-
-/// Whoever watches sees the progress of the whole and not of this part; but it can be cancelled.
-pub struct Part(pub Arc<dyn Progress + Send + Sync>);
-
-impl Progress for Part {
-    fn stage(&self, _: &str, _: u64) {}
-
-    fn advance(&self, _: u64) {}
-
-    fn cancelled(&self) -> bool {
-        self.0.cancelled()
     }
 }

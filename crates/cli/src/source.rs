@@ -1,72 +1,66 @@
 //! The heap dump a command works on: the options all of these commands share, how their numbers
 //! are read, and the session they open.
 
+use std::cell::RefCell;
 use std::fs::File;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use anthill_classify::{Pattern, Tree};
+use anthill_api::{Error, Heap, HeapOptions, Series};
 use anthill_graph::Convention;
-use anthill_heap::{BitSet, ObjectId};
-use anthill_session::{Error, IndexFolder, Options, Session};
+use anthill_heap::{Missing, MissingKind, Progress};
+use anthill_history::Layers;
+use anthill_session::{IndexFolder, Session};
 use anthill_structures::Definitions;
 use anthill_trace::Point;
-use clap::{Args, ValueEnum};
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::{ArgMatches, Args, Command, Error as ClapError, FromArgMatches};
 
-use crate::desk::{Desk, Watch};
-use crate::failure::{Failure, say};
-use crate::names::{address, object_at};
+use crate::asked::{Asked, arguments};
+use crate::failure::say;
 use crate::output::units::count;
 use crate::output::{Out, shell};
 use crate::progress::Bar;
 use crate::structures;
-use crate::web::{Trees, lock};
 
 #[derive(Args)]
 pub struct SourceArguments {
-    /// The heap dump (HPROF, also gzipped) or the recording
+    /// Heap dump (HPROF, plain or compressed with gzip or zstd) or recording; - for standard input
+    #[arg(value_parser = heap_file())]
     pub file: PathBuf,
-    /// Which state of a recording: gc:N, #N, a time like 2m30s or 14:05:30 (UTC), the text of a
-    /// mark, first or last [default: last]
-    #[arg(long, value_name = "POINT", value_parser = point, help_heading = HEADING)]
-    pub at: Option<Point>,
-    /// Count as another analyzer does, for comparing
-    #[arg(long, value_name = "TOOL", conflicts_with = "keep", help_heading = HEADING)]
-    pub compat: Option<Compat>,
-    /// Which references keep objects alive besides strong ones
-    #[arg(
-        long,
-        value_name = "KINDS",
-        value_delimiter = ',',
-        default_value = "soft",
-        help_heading = HEADING
-    )]
-    pub keep: Vec<Keep>,
-    /// Which dump of the file, from 1 [default: the last]
-    #[arg(long, value_name = "N", help_heading = HEADING)]
-    pub dump: Option<usize>,
-    /// Keep the index in this folder instead of the user's cache
+    #[command(flatten)]
+    pub heap: HeapArguments,
+    /// Keep the index in DIR instead of the user's cache directory
     #[arg(long, value_name = "DIR", conflicts_with = "no_index", help_heading = HEADING)]
     pub index: Option<PathBuf>,
-    /// Neither use nor keep an index
+    /// Neither read nor write an index
     #[arg(long, help_heading = HEADING)]
     pub no_index: bool,
-    /// A file that describes data structures, besides `anthill.structures` in the working folder; can be
-    /// repeated; docs/structures.md has the language
+    /// Read descriptions of data structures from FILE, in addition to `anthill.structures` in the
+    /// working directory; can be repeated; see docs/structures.md
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     pub structures: Vec<PathBuf>,
     /// What these files say; they are read once, since one may be a pipe.
     #[arg(skip)]
     definitions: OnceLock<Definitions>,
-    /// Print JSON; docs/output.md describes it
+    /// Print JSON; see docs/output.md
     #[arg(long, help_heading = HEADING)]
     pub json: bool,
     /// Show no progress bar
     #[arg(long, help_heading = HEADING)]
     pub no_progress: bool,
-    /// Where the file is opened and the answer goes.
-    #[arg(skip)]
-    pub desk: Desk,
+}
+
+/// The name of a heap dump or a recording.
+pub fn heap_file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|path| {
+        if path.as_os_str() == "-" {
+            PathBuf::from("/dev/stdin")
+        } else {
+            path
+        }
+    })
 }
 
 /// A part of something, in percent.
@@ -77,56 +71,46 @@ pub fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "it must be a number from 0 to 100".to_owned())
 }
 
-/// A point of a recording; any text is one.
-pub fn point(text: &str) -> Result<Point, String> {
-    Ok(Point::parse(text))
-}
-
 /// How many of something are shown.
 pub fn limit(text: &str) -> Result<usize, String> {
     let limit = text.parse().ok();
     limit.ok_or_else(|| "it must be a whole number; 0 shows all".to_owned())
 }
 
-const HEADING: &str = "Options of all commands on dumps";
+pub const HEADING: &str = "Options of all commands on dumps";
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Compat {
-    /// Eclipse MAT: its sizes, all references keep alive, unreachable objects are left out
-    Mat,
+/// Which heap is meant, and how its numbers are read.
+pub struct HeapArguments(Asked<HeapOptions>);
+
+impl FromArgMatches for HeapArguments {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, ClapError> {
+        Asked::from_arg_matches(matches).map(HeapArguments)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), ClapError> {
+        self.0.update_from_arg_matches(matches)
+    }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Keep {
-    Soft,
-    Weak,
-    Phantom,
-    Finalizer,
-    /// Strong references only
-    None,
+impl Args for HeapArguments {
+    fn augment_args(command: Command) -> Command {
+        arguments::<HeapOptions>()
+            .map(|argument| argument.help_heading(HEADING))
+            .fold(command, Command::arg)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        HeapArguments::augment_args(command)
+    }
+}
+
+impl HeapArguments {
+    pub fn options(&self) -> Result<HeapOptions, Error> {
+        self.0.read()
+    }
 }
 
 impl SourceArguments {
-    pub fn convention(&self) -> Result<Convention, Failure> {
-        if self.compat == Some(Compat::Mat) {
-            return Ok(Convention::MAT);
-        }
-        let kept = |kind| self.keep.contains(&kind);
-        if kept(Keep::None) && self.keep.len() > 1 {
-            return Err(Failure::unusable(
-                "--keep: `none` cannot be combined with other kinds",
-                "Say --keep none, or list the kinds, e.g. --keep soft,weak.",
-            ));
-        }
-        Ok(Convention {
-            soft: kept(Keep::Soft),
-            weak: kept(Keep::Weak),
-            phantom: kept(Keep::Phantom),
-            finalizer: kept(Keep::Finalizer),
-            mat: false,
-        })
-    }
-
     fn index_folder(&self) -> IndexFolder {
         match &self.index {
             _ if self.no_index => IndexFolder::None,
@@ -135,7 +119,7 @@ impl SourceArguments {
         }
     }
 
-    fn definitions(&self) -> Result<Definitions, Failure> {
+    fn definitions(&self) -> Result<Definitions, Error> {
         if let Some(known) = self.definitions.get() {
             return Ok(known.clone());
         }
@@ -144,118 +128,165 @@ impl SourceArguments {
     }
 
     /// Opens the dump and says on standard error what the user should know about that.
-    pub fn open(&self) -> Result<Source, Failure> {
-        self.open_file(&self.file)
-    }
-
-    /// Opens another dump in the same way.
-    pub fn open_file(&self, file: &Path) -> Result<Source, Failure> {
-        self.open_at(file, self.at.clone())
-    }
-
-    fn options(&self, at: Option<Point>) -> Result<Options, Failure> {
-        Ok(Options {
-            dump: self.dump,
-            at,
-            convention: self.convention()?,
-            index: self.index_folder(),
-        })
-    }
-
-    /// Opens heaps one after the other for a short look at each, which gets the place of the heap
-    /// among them. None stays open, and no index is kept of states of a recording: there may be
-    /// hundreds.
-    pub fn look_at_each(
-        &self,
-        what: &str,
-        heaps: &[(&Path, Option<Point>)],
-        mut look: impl FnMut(usize, &Session) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let watch = self.desk.progress(!self.no_progress);
-        watch.progress.stage(what, heaps.len() as u64);
-        for (place, (file, at)) in heaps.iter().enumerate() {
-            watch.progress.check().map_err(Error::from)?;
-            look(place, &*self.glance(file, at.clone(), &watch)?)?;
-            watch.progress.advance(1);
-        }
-        Ok(())
-    }
-
-    fn glance(
-        &self,
-        file: &Path,
-        at: Option<Point>,
-        watch: &Watch,
-    ) -> Result<Arc<Session>, Failure> {
-        let mut options = self.options(at)?;
-        if options.at.is_some() && options.index == IndexFolder::Cache {
-            options.index = IndexFolder::None;
-        }
-        if let Desk::Web(request) = &self.desk {
-            return request.glance(file, options, watch.part());
-        }
-        let session = Session::open(file, options, watch.part())?;
-        Ok(Arc::new(session.with_definitions(self.definitions()?)))
+    pub fn open(&self) -> Result<Source, Error> {
+        let heap = self.heap.options()?;
+        self.open_at(&self.file, &heap, heap.point())
     }
 
     /// Opens a dump, or a state of a recording.
-    pub fn open_at(&self, file: &Path, at: Option<Point>) -> Result<Source, Failure> {
-        let options = self.options(at)?;
-        let name = file.display().to_string();
-        if file.is_dir() {
-            return Err(Failure::unusable(
-                format!("{name}: it is a folder"),
-                "Name the heap dump in it.",
-            ));
-        }
-        if let Desk::Web(request) = &self.desk {
-            let heap = request.open(file, options)?;
-            return Ok(Source {
-                session: heap.session.clone(),
-                trees: Some(heap.trees.clone()),
-                name,
-                bar: Bar::new(false),
-                desk: self.desk.clone(),
-            });
-        }
+    fn open_at(&self, file: &Path, heap: &HeapOptions, at: Option<Point>) -> Result<Source, Error> {
+        let options = heap.open_at(at, self.index_folder())?;
         let definitions = self.definitions()?;
         let bar = Bar::new(!self.no_progress);
-        let session = Session::open(file, options, Box::new(bar.clone()))?;
-        let session = session.with_definitions(definitions);
+        let heap = Heap::open(file, options, Box::new(bar.clone()), definitions)?;
         bar.clear();
-        for note in session.notes() {
+        for note in heap.session.notes() {
             say(note);
         }
-        Ok(Source {
-            session: Arc::new(session),
-            trees: None,
-            name,
-            bar,
-            desk: Desk::Terminal,
+        Ok(Source { heap, bar })
+    }
+}
+
+/// Files that a question about several heaps is about.
+pub struct Files<'a> {
+    source: &'a SourceArguments,
+    files: Vec<PathBuf>,
+    heap: HeapOptions,
+    definitions: anthill_api::Definitions,
+    bar: Bar,
+    /// Those of the files that are open.
+    bars: RefCell<Vec<Bar>>,
+    /// Whether it is said what is missing from a file.
+    warns: bool,
+}
+
+impl<'a> Files<'a> {
+    /// The file that every command has, and later ones.
+    pub fn new(
+        source: &'a SourceArguments,
+        later: &[PathBuf],
+        definitions: anthill_api::Definitions,
+    ) -> Result<Self, Error> {
+        let first = [&source.file].into_iter();
+        Ok(Files {
+            source,
+            files: first.chain(later).cloned().collect(),
+            heap: source.heap.options()?,
+            definitions,
+            bar: Bar::new(!source.no_progress),
+            bars: RefCell::default(),
+            warns: false,
         })
     }
 
-    /// Where the answer goes if it is not about one heap.
+    /// Says what is missing from the files as they are opened, states of a recording excepted.
+    pub fn warning(self) -> Self {
+        Files {
+            warns: true,
+            ..self
+        }
+    }
+
+    fn clear(&self) {
+        self.bar.clear();
+        self.bars.borrow().iter().for_each(Bar::clear);
+    }
+
+    /// Where the answer goes, for when the work is done.
     pub fn out(&self) -> Out {
-        self.desk.out()
+        self.clear();
+        Out::stdout()
+    }
+
+    /// A file instead, for when the work is done.
+    pub fn out_to(&self, file: File) -> Out {
+        self.clear();
+        Out::to(file)
+    }
+}
+
+impl Series for Files<'_> {
+    fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    fn at(&self) -> Option<Point> {
+        self.heap.point()
+    }
+
+    fn convention(&self) -> Result<Convention, Error> {
+        self.heap.convention()
+    }
+
+    fn definitions(&self) -> &anthill_api::Definitions {
+        &self.definitions
+    }
+
+    fn open(&self, file: usize, at: Option<Point>) -> Result<Heap, Error> {
+        let is_whole = at == self.at();
+        let opened = self.source.open_at(&self.files[file], &self.heap, at)?;
+        if self.warns && is_whole {
+            opened.warn_of_missing();
+        }
+        self.bars.borrow_mut().push(opened.bar);
+        Ok(opened.heap)
+    }
+
+    fn open_briefly(
+        &self,
+        file: usize,
+        at: Option<Point>,
+        progress: Box<dyn Progress + Send + Sync>,
+    ) -> Result<Arc<Session>, Error> {
+        let index = match self.source.index_folder() {
+            IndexFolder::Cache if at.is_some() => IndexFolder::None,
+            folder => folder,
+        };
+        let options = self.heap.open_at(at, index)?;
+        let session = Session::open(&self.files[file], options, progress)?;
+        Ok(Arc::new(
+            session.with_definitions(self.source.definitions()?),
+        ))
+    }
+
+    fn progress(&self) -> Arc<dyn Progress + Send + Sync> {
+        Arc::new(self.bar.clone())
+    }
+
+    fn layers(
+        &self,
+        _: &str,
+        make: &mut dyn FnMut() -> Result<Layers, Error>,
+    ) -> Result<Arc<Layers>, Error> {
+        make().map(Arc::new)
     }
 }
 
 /// An open dump.
 pub struct Source {
-    pub session: Arc<Session>,
-    /// How results name the file.
-    pub name: String,
+    pub heap: Heap,
     bar: Bar,
-    desk: Desk,
-    /// Classification trees that are kept for further questions.
-    trees: Option<Arc<Trees>>,
+}
+
+impl Deref for Source {
+    type Target = Heap;
+
+    fn deref(&self) -> &Heap {
+        &self.heap
+    }
 }
 
 impl Source {
-    /// Says on standard error that something is missing from the file.
+    /// Says on standard error that something is missing from the file, or how its graph differs from that of a dump.
     pub fn warn_of_missing(&self) {
-        let missing = self.session.state().tables.missing.len() as u64;
+        let missing = &self.session.state().tables.missing;
+        let (other, missing): (Vec<&Missing>, Vec<&Missing>) = missing
+            .iter()
+            .partition(|missing| missing.kind == MissingKind::OtherGraph);
+        for other in other {
+            say(&other.what);
+        }
+        let missing = missing.len() as u64;
         if missing > 0 {
             let (things, are) = match missing {
                 1 => ("thing", "is"),
@@ -264,78 +295,21 @@ impl Source {
             say(&format!(
                 "{} {things} {are} missing from this file; `anthill summary {}` lists {}",
                 count(missing),
-                shell::file(&self.name),
+                shell::file(&self.file),
                 if missing == 1 { "it" } else { "them" },
             ));
         }
     }
 
-    /// The objects of the classes that a glob fits, or of all; unreachable ones only on demand.
-    pub fn objects_of(&self, glob: Option<&str>, unreachable: bool) -> Result<BitSet, Failure> {
-        let pattern = glob.map(Pattern::class);
-        let wanted = |name: &str| pattern.as_ref().is_none_or(|pattern| pattern.matches(name));
-        let classes = self.session.state().classes().iter();
-        let names = || classes.clone().map(|class| class.name.as_str());
-        if let Some(pattern) = pattern.as_ref().filter(|_| !names().any(wanted)) {
-            return Err(Failure::NothingFound(pattern.no_match("class", names())));
-        }
-        Ok(self.session.objects_of(wanted, unreachable)?)
-    }
-
-    /// The object that a user named by its address.
-    pub fn object(&self, text: &str) -> Result<ObjectId, Failure> {
-        let classes = self.session.state().classes();
-        if address(text).is_none() && classes.iter().any(|class| class.name == text) {
-            return Err(Failure::unusable(
-                format!("`{text}` is a class, not the address of an object"),
-                format!(
-                    "`anthill objects {} --class {} --sort retained` lists its objects and their \
-                     addresses.",
-                    shell::file(&self.name),
-                    shell::word(text)
-                ),
-            ));
-        }
-        object_at(&self.session, text)
-    }
-
-    /// A classification tree: one that was kept under this key, or a new one.
-    pub fn tree(
-        &self,
-        key: &str,
-        make: impl FnOnce() -> Result<Tree, Failure>,
-    ) -> Result<Arc<Tree>, Failure> {
-        let Some(trees) = &self.trees else {
-            return Ok(Arc::new(make()?));
-        };
-        let key = key.to_owned();
-        let place = lock(trees).get_or_put(&key, Arc::default);
-        let make = || make().map(Arc::new);
-        let tree = place.get_or_make(self.session.progress(), make);
-        if tree.is_err() {
-            lock(trees).remove(&key);
-        }
-        tree.cloned()
-    }
-
     /// Where the answer goes, for when the work is done.
     pub fn out(&self) -> Out {
         self.bar.clear();
-        self.desk.out()
+        Out::stdout()
     }
 
     /// A file instead, for when the work is done.
     pub fn out_to(&self, file: File) -> Out {
         self.bar.clear();
         Out::to(file)
-    }
-
-    /// How bytes are counted, in words.
-    pub fn layout(&self) -> &str {
-        if self.session.convention().mat {
-            "sizes as Eclipse MAT counts them"
-        } else {
-            &self.session.state().tables.layout
-        }
     }
 }

@@ -3,14 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anthill_api::Error;
 use anthill_structures::Definitions;
-
-use crate::failure::Failure;
 
 /// Read without being asked for if it is in the working folder.
 const PROJECT_FILE: &str = "anthill.structures";
 
-pub fn definitions(files: &[PathBuf]) -> Result<Definitions, Failure> {
+pub fn definitions(files: &[PathBuf]) -> Result<Definitions, Error> {
     let mut definitions = Definitions::shipped();
     let project = Path::new(PROJECT_FILE);
     let project = project.is_file().then_some(project);
@@ -21,12 +20,12 @@ pub fn definitions(files: &[PathBuf]) -> Result<Definitions, Failure> {
         let origin = file.display().to_string();
         let text = fs::read_to_string(file).map_err(|error| {
             let reason = format!("{origin}: {error}");
-            Failure::unusable(reason, "--structures needs a text file with definitions.")
+            Error::unusable(reason, "--structures needs a text file with definitions.")
         })?;
         definitions.add(&origin, &text).map_err(|mistake| {
-            Failure::unusable(
+            Error::unusable(
                 mistake.show_in_file(&origin, &text),
-                "docs/structures.md explains how data structures are described.",
+                "docs/structures.md describes the language.",
             )
         })?;
     }

@@ -6,11 +6,13 @@ use bytemuck::Pod;
 
 use crate::graph::NodeId;
 
+/// An amount of bytes for each node, as narrow as the heap allows.
 pub struct Amounts {
     /// Amounts are multiples of two to the power of this.
     pub shift: u32,
     /// One of the two has all amounts, the other none.
     pub narrow: Column<u32>,
+    /// See `narrow`.
     pub wide: Column<u64>,
 }
 
@@ -71,6 +73,7 @@ impl Word for u64 {
 }
 
 impl Amounts {
+    /// The amount of a node, in bytes.
     #[inline]
     pub fn get(&self, node: NodeId) -> u64 {
         let units = match self.narrow.get(node as usize) {
@@ -80,6 +83,7 @@ impl Amounts {
         units << self.shift
     }
 
+    /// How many nodes have an amount.
     pub fn nodes(&self) -> usize {
         self.narrow.len() + self.wide.len()
     }

@@ -48,14 +48,13 @@ pub fn gc_closure_among(graph: &Graph, reachable: BitSet, group: &[NodeId]) -> B
 
 /// All that would die if every reference from one group to another were cut.
 pub fn cut_closure(graph: &Graph, reachable: BitSet, from: &BitSet, to: &BitSet) -> BitSet {
-    let is_in = |group: &BitSet, node| (node as usize) < group.capacity() && group.contains(node);
     let mut without = BitSet::new(graph.len() as usize);
     let roots = graph.roots().iter().copied();
     let mut work: Vec<NodeId> = roots.filter(|&node| without.add(node)).collect();
     while let Some(node) = work.pop() {
-        let is_cut = is_in(from, node);
+        let is_cut = from.contains(node);
         let next = graph.successors(node);
-        let next = next.filter(|&next| !(is_cut && is_in(to, next)) && without.add(next));
+        let next = next.filter(|&next| !(is_cut && to.contains(next)) && without.add(next));
         work.extend(next);
     }
     let mut closure = reachable;

@@ -5,6 +5,7 @@ use anthill_heap::{Buffer, Cancelled, Progress};
 
 use crate::graph::{Graph, NodeId};
 
+/// The strongly connected components of a graph, in an order in which edges lead backwards.
 pub struct Components {
     /// Nodes, those of one component together; components that edges lead to come first.
     order: Buffer<NodeId>,
@@ -63,6 +64,7 @@ impl Components {
         self.of.len()
     }
 
+    /// Whether the graph has no node.
     pub fn is_empty(&self) -> bool {
         self.of.is_empty()
     }

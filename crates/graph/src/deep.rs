@@ -19,7 +19,7 @@ pub fn deep_by_groups<L: Fn(NodeId) -> Option<u32>>(
     progress: &dyn Progress,
 ) -> Result<Vec<GroupTotals>, Cancelled> {
     let components = Components::under_references(graph, progress)?;
-    progress.stage("computing what groups reach", u64::from(graph.len()));
+    progress.stage("computing deep sizes of groups", u64::from(graph.len()));
     let totals = membership.in_parts(|groups_of_label, totals| {
         progress.check()?;
         let mut sets = Sets::new(groups_of_label);

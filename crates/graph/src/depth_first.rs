@@ -9,9 +9,10 @@ use anthill_heap::{BitSet, Buffer, Cancelled, Offsets, OffsetsView, Progress};
 use crate::graph::{Graph, NodeId};
 
 /// The virtual root, number 0 of every search.
-pub const VIRTUAL_ROOT: u32 = 0;
+pub(crate) const VIRTUAL_ROOT: u32 = 0;
 const CHUNK: usize = 1 << 16;
 
+/// What the search found. It numbers nodes in the order in which it met them.
 pub struct DepthFirst {
     /// By number in preorder: the node. Entry 0 is the virtual root and means nothing.
     pub order: Buffer<NodeId>,
@@ -30,6 +31,7 @@ pub struct DepthFirst {
 }
 
 impl DepthFirst {
+    /// Searches from the roots of the graph.
     pub fn new(graph: &Graph, progress: &dyn Progress) -> Result<Self, Cancelled> {
         progress.stage("finding reachable objects", u64::from(graph.len()));
         let (further, class_targets) = graph.with_further_edges();
@@ -87,8 +89,21 @@ impl DepthFirst {
         self.order.len()
     }
 
+    /// Whether nothing but the virtual root was met.
     pub fn is_empty(&self) -> bool {
         self.order.len() <= 1
+    }
+
+    /// All nodes that can be reached from the roots, those left out of the search included.
+    pub fn reached(&self, graph: &Graph) -> BitSet {
+        let mut reached = BitSet::new(graph.len() as usize);
+        for &node in self.order.iter().skip(1) {
+            reached.insert(node);
+            let leaves = graph.references(node).iter();
+            let leaves = leaves.filter(|&&to| self.leaves.contains(to));
+            leaves.for_each(|&leaf| reached.insert(leaf));
+        }
+        reached
     }
 
     /// Predecessors besides the parent, for hot loops.

@@ -12,9 +12,11 @@ pub const ROOT: u32 = u32::MAX;
 /// Stands in place of a dominator for nodes that nothing keeps alive.
 pub const UNREACHABLE: u32 = u32::MAX - 1;
 
+/// The dominator tree, by node.
 pub struct Dominators {
     /// By node: its immediate dominator, [`ROOT`] or [`UNREACHABLE`].
     pub immediate: Column<u32>,
+    /// By node: the bytes that would die with it.
     pub retained: Amounts,
 }
 
@@ -51,6 +53,7 @@ impl Dominators {
         self.retained.get(node)
     }
 
+    /// Whether a way leads to the node from a root.
     pub fn is_reachable(&self, node: NodeId) -> bool {
         self.immediate[node as usize] != UNREACHABLE
     }
@@ -110,6 +113,30 @@ impl Dominators {
             .filter(|&(_, &above)| above == wanted)
             .map(|(node, _)| node)
             .collect()
+    }
+}
+
+/// Tells all nodes with their immediate dominators so that each comes after all that it dominates.
+pub fn bottom_up(immediate: &[u32], mut tell: impl FnMut(NodeId, u32)) {
+    const DONE: u32 = u32::MAX;
+    let mut waiting = Buffer::<u32>::zeroed(immediate.len());
+    let wait: &mut [u32] = &mut waiting;
+    for &above in immediate.iter().filter(|&&above| above < UNREACHABLE) {
+        wait[above as usize] += 1;
+    }
+    // A node is next when all that it dominates immediately have been told.
+    for start in 0..immediate.len() {
+        let mut node = start;
+        while wait[node] == 0 {
+            wait[node] = DONE;
+            let above = immediate[node];
+            tell(node as NodeId, above);
+            if above >= UNREACHABLE {
+                break;
+            }
+            wait[above as usize] -= 1;
+            node = above as usize;
+        }
     }
 }
 

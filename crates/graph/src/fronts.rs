@@ -10,7 +10,7 @@
 use anthill_heap::{BitSet, Buffer, Cancelled, Progress};
 use rustc_hash::FxHashMap;
 
-use crate::dominators::{Dominators, ROOT, UNREACHABLE};
+use crate::dominators::{Dominators, UNREACHABLE, bottom_up};
 use crate::graph::{Graph, NodeId};
 
 const NONE: NodeId = NodeId::MAX;
@@ -46,7 +46,7 @@ pub fn owner_fronts(
     options: FrontOptions,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<NodeId>>, Cancelled> {
-    progress.stage("searching owners", u64::from(graph.len()));
+    progress.stage("searching for owners", u64::from(graph.len()));
     let single = single_owner(graph, dominators, group, options.share);
     progress.check()?;
     let mut search = Search::new(graph, dominators, group, single);
@@ -81,35 +81,22 @@ fn single_owner(
 
 /// By node: the bytes of the group that it keeps alive; and those that are reachable at all.
 fn bytes_below(graph: &Graph, dominators: &Dominators, group: &BitSet) -> (Buffer<u64>, u64) {
-    const DONE: u32 = u32::MAX;
     let nodes = graph.len() as usize;
     let immediate: &[u32] = &dominators.immediate;
-    let (mut waiting, mut kept) = (Buffer::<u32>::zeroed(nodes), Buffer::<u64>::zeroed(nodes));
-    let (wait, bytes): (&mut [u32], &mut [u64]) = (&mut waiting, &mut kept);
+    let mut kept = Buffer::<u64>::zeroed(nodes);
+    let bytes: &mut [u64] = &mut kept;
     let mut total = 0;
     for node in 0..nodes {
-        if immediate[node] < UNREACHABLE {
-            wait[immediate[node] as usize] += 1;
-        }
         if immediate[node] != UNREACHABLE && group.contains(node as NodeId) {
             bytes[node] = graph.size(node as NodeId);
             total += bytes[node];
         }
     }
-    // A node is added to its dominator when all below it have been added to it.
-    for start in 0..nodes {
-        let mut node = start;
-        while wait[node] == 0 {
-            wait[node] = DONE;
-            let above = immediate[node];
-            if above == ROOT || above == UNREACHABLE {
-                break;
-            }
-            bytes[above as usize] += bytes[node];
-            wait[above as usize] -= 1;
-            node = above as usize;
+    bottom_up(immediate, |node, above| {
+        if above < UNREACHABLE {
+            bytes[above as usize] += bytes[node as usize];
         }
-    }
+    });
     (kept, total)
 }
 

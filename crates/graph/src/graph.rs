@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use anthill_heap::{BitSet, ClassId, HeapState, ObjectId, OffsetsView, RootOrigin, Sizer, Sizes};
+use anthill_heap::{
+    BitSet, ClassId, HeapState, ObjectId, OffsetsView, Root, RootOrigin, Sizer, Sizes,
+};
 use rayon::prelude::*;
 
 use crate::Convention;
@@ -20,17 +22,25 @@ pub enum EdgeKind {
     Reference,
     /// An object's class.
     Class,
+    /// A class's superclass.
     Superclass,
+    /// A class's loader.
     Loader,
+    /// Who signed a class.
     Signers,
+    /// A class's protection domain.
     ProtectionDomain,
+    /// What a `java.lang.ref.Reference` refers to, if its strength keeps alive.
     Referent,
     /// A local variable, seen as held by its thread.
     Local,
 }
 
+/// A heap state as nodes and edges under a convention.
 pub struct Graph<'a> {
+    /// Whose objects the nodes are.
     pub state: &'a HeapState,
+    /// Which edges there are.
     pub convention: Convention,
     nodes: u32,
     offsets: OffsetsView<'a>,
@@ -58,7 +68,11 @@ impl<'a> Graph<'a> {
             .classes()
             .iter()
             .any(|class| class.mirror.is_some() && class.loader.is_none());
-        let system_loader = (convention.mat && boot_classes).then_some(objects);
+        // MAT's stand-in is an object of the class of loaders; a damaged dump may lack it.
+        let system_loader_class = state
+            .class_of_loaders()
+            .filter(|_| convention.mat && boot_classes);
+        let system_loader = system_loader_class.map(|_| objects);
         let nodes = objects + u32::from(system_loader.is_some());
         let mut graph = Graph {
             state,
@@ -77,10 +91,13 @@ impl<'a> Graph<'a> {
             has_extra: BitSet::new(nodes as usize),
             roots: Vec::new(),
             is_root: BitSet::new(nodes as usize),
-            sizer: sizes.sizer(state.classes()),
+            sizer: match convention.mat {
+                true => sizes.uniform_sizer(state.classes()),
+                false => sizes.sizer(state.classes()),
+            },
             reference_size: sizes.arrays.reference_size,
             system_loader,
-            system_loader_class: None,
+            system_loader_class,
         };
         graph.add_class_edges();
         graph.add_referents();
@@ -108,12 +125,8 @@ impl<'a> Graph<'a> {
                 edge(class.protection_domain, EdgeKind::ProtectionDomain);
             }
         }
-        if let Some(loader) = self.system_loader {
-            let class = classes
-                .iter()
-                .position(|class| class.name == "java.lang.ClassLoader");
-            self.system_loader_class = class.map(|class| class as u32);
-            let mirror = class.and_then(|class| classes[class].mirror);
+        if let (Some(loader), Some(class)) = (self.system_loader, self.system_loader_class) {
+            let mirror = classes[class as usize].mirror;
             self.extra
                 .extend(mirror.map(|to| (loader, to, EdgeKind::Class)));
         }
@@ -141,11 +154,9 @@ impl<'a> Graph<'a> {
                 Some(thread) if self.convention.mat && root.origin != RootOrigin::ThreadObject => {
                     self.extra.push((thread, root.object, EdgeKind::Local));
                 }
-                // MAT assumes no more than the classes of the boot loader.
-                _ if self.convention.mat
-                    && root.origin == RootOrigin::Assumed
-                    && self.is_loaded(root.object) => {}
-                _ if self.is_root.add(root.object) => self.roots.push(root.object),
+                _ if self.counts(root) && self.is_root.add(root.object) => {
+                    self.roots.push(root.object);
+                }
                 _ => {}
             }
         }
@@ -155,6 +166,20 @@ impl<'a> Graph<'a> {
         {
             self.roots.push(loader);
         }
+    }
+
+    /// Whether a root is one under the convention: MAT assumes no more than the classes of the boot
+    /// loader.
+    fn counts(&self, root: &Root) -> bool {
+        let assumed = self.convention.mat && root.origin == RootOrigin::Assumed;
+        !(assumed && self.is_loaded(root.object))
+    }
+
+    /// The nodes that roots lead to which belong to no thread; some may come several times.
+    pub(crate) fn roots_without_thread(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let roots = self.state.tables.roots.iter();
+        let others = roots.filter(|root| root.thread.is_none() && self.counts(root));
+        others.map(|root| root.object).chain(self.system_loader)
     }
 
     /// The same graph in which these nodes are no roots.
@@ -178,6 +203,7 @@ impl<'a> Graph<'a> {
         self.nodes
     }
 
+    /// Whether there is no node.
     pub fn is_empty(&self) -> bool {
         self.nodes == 0
     }
@@ -192,6 +218,7 @@ impl<'a> Graph<'a> {
         &self.roots
     }
 
+    /// Whether a root leads to the node.
     pub fn is_root(&self, node: NodeId) -> bool {
         self.is_root.contains(node)
     }

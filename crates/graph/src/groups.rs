@@ -17,7 +17,9 @@ use rustc_hash::FxHashMap;
 /// What a group keeps alive, itself included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupTotals {
+    /// How many objects.
     pub objects: u64,
+    /// Their shallow sizes.
     pub bytes: u64,
 }
 
@@ -32,6 +34,7 @@ impl GroupTotals {
 /// Which groups each object belongs to. Objects with the same label belong to the same groups;
 /// one without a label belongs to none.
 pub struct Membership<'a, L> {
+    /// The label of an object, if it has one.
     pub label: L,
     /// By label: its groups, ascending.
     pub groups_of_label: &'a [Vec<u32>],
@@ -46,7 +49,7 @@ pub fn retained_by_groups<L: Fn(NodeId) -> Option<u32> + Copy + Sync>(
     membership: &Membership<L>,
     progress: &dyn Progress,
 ) -> Result<Vec<GroupTotals>, Cancelled> {
-    progress.stage("computing what groups retain", search.len() as u64);
+    progress.stage("computing retained sizes of groups", search.len() as u64);
     // Lent for the time being: the sets take the place of the search's scratch memory.
     let mut must = std::mem::replace(&mut search.scratch, Buffer::zeroed(0));
     let pass = Pass {

@@ -31,6 +31,7 @@ pub struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
+    /// The references of all objects.
     pub fn new(graph: &'a Graph<'a>) -> Self {
         let classes = graph.state.classes().iter();
         Data {
@@ -115,6 +116,7 @@ pub struct Reached {
 }
 
 impl Reached {
+    /// Whether the search came to the node.
     pub fn contains(&self, node: NodeId) -> bool {
         self.parent[node as usize] != UNSEEN
     }
@@ -161,7 +163,7 @@ pub(crate) fn reached_within(
     max_members: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<bool>, Cancelled> {
-    progress.stage("looking for owners", pairs.len() as u64);
+    progress.stage("finding owners", pairs.len() as u64);
     let mut by_owner: Vec<usize> = (0..pairs.len()).collect();
     by_owner.sort_unstable_by_key(|&pair| pairs[pair].0);
     let owners: Vec<&[usize]> = by_owner
@@ -218,7 +220,7 @@ pub(crate) fn owned_within(
     max_members: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<u64>, Cancelled> {
-    progress.stage("counting what owners have", u64::from(graph.len()));
+    progress.stage("counting owned objects", u64::from(graph.len()));
     let mut closed = BitSet::new(graph.len() as usize);
     owners.iter().for_each(|&owner| closed.insert(owner));
     let data = Data::new(graph).without(&closed);

@@ -22,15 +22,30 @@ impl Paths {
         targets: &[NodeId],
         progress: &dyn Progress,
     ) -> Result<Self, Cancelled> {
-        progress.stage("searching paths", u64::from(graph.len()));
+        Paths::search_around(graph, None, targets, progress)
+    }
+
+    /// The same for paths that do not pass a node.
+    pub fn search_around(
+        graph: &Graph,
+        avoided: Option<NodeId>,
+        targets: &[NodeId],
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
+        progress.stage("searching for paths", u64::from(graph.len()));
         let mut found = Buffer::filled(graph.len() as usize, UNSEEN);
         let parent: &mut [u32] = &mut found;
         let mut wanted = BitSet::new(graph.len() as usize);
         let mut left = targets.iter().filter(|&&target| wanted.add(target)).count();
         // All that are as far away, and those that are one step further.
         let (mut nodes, mut next) = (graph.roots().to_vec(), Vec::new());
+        nodes.retain(|&root| Some(root) != avoided);
         for &root in &nodes {
             parent[root as usize] = FROM_ROOT;
+        }
+        if let Some(avoided) = avoided {
+            // As if it had been seen; it is taken back at the end.
+            parent[avoided as usize] = FROM_ROOT;
         }
         let mut steps = 0u64;
         'search: while !nodes.is_empty() {
@@ -55,6 +70,9 @@ impl Paths {
             }
             nodes.clear();
             std::mem::swap(&mut nodes, &mut next);
+        }
+        if let Some(avoided) = avoided {
+            parent[avoided as usize] = UNSEEN;
         }
         Ok(Paths { parent: found })
     }

@@ -7,7 +7,9 @@ use crate::graph::{Graph, NodeId};
 /// A reference to an object that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Incoming {
+    /// The object that was asked for.
     pub to: NodeId,
+    /// Who refers to it.
     pub from: NodeId,
 }
 

@@ -8,15 +8,15 @@ use rustc_hash::FxHashMap;
 
 use crate::groups::GroupTotals;
 
-pub type SetId = u32;
-pub const EMPTY: SetId = 0;
-pub const UNSET: SetId = SetId::MAX;
+pub(crate) type SetId = u32;
+pub(crate) const EMPTY: SetId = 0;
+pub(crate) const UNSET: SetId = SetId::MAX;
 /// More members than this in all sets together, and the groups are treated in parts.
 const MAX_MEMBERS: usize = 1 << 24;
 const RECENT: usize = 1 << 10;
 
 /// Sets of groups, equal ones once.
-pub struct Sets<'a> {
+pub(crate) struct Sets<'a> {
     groups_of_label: &'a [Vec<u32>],
     members: Vec<Rc<[u32]>>,
     numbers: FxHashMap<Rc<[u32]>, SetId>,
@@ -29,7 +29,7 @@ pub struct Sets<'a> {
 }
 
 impl<'a> Sets<'a> {
-    pub fn new(groups_of_label: &'a [Vec<u32>]) -> Self {
+    pub(crate) fn new(groups_of_label: &'a [Vec<u32>]) -> Self {
         let mut sets = Sets {
             groups_of_label,
             members: Vec::new(),
@@ -44,12 +44,12 @@ impl<'a> Sets<'a> {
         sets
     }
 
-    pub fn members(&self, set: SetId) -> &[u32] {
+    pub(crate) fn members(&self, set: SetId) -> &[u32] {
         &self.members[set as usize]
     }
 
     /// With at most two sets, {} and one other, there is nothing left to split.
-    pub fn overfull(&self) -> bool {
+    pub(crate) fn overfull(&self) -> bool {
         self.total_members > MAX_MEMBERS && self.members.len() > 2
     }
 
@@ -66,7 +66,7 @@ impl<'a> Sets<'a> {
     }
 
     #[inline]
-    pub fn with_label(&mut self, set: SetId, label: u32) -> SetId {
+    pub(crate) fn with_label(&mut self, set: SetId, label: u32) -> SetId {
         let slot = (set as usize).wrapping_mul(31).wrapping_add(label as usize) % RECENT;
         let recent = self.recent[slot];
         if (recent.0, recent.1) == (set, label) {
@@ -82,7 +82,7 @@ impl<'a> Sets<'a> {
 
     /// With the groups of several labels, which are sorted on the way. No sets are made in between
     /// where they are many: each would be larger than the one before.
-    pub fn with_labels(&mut self, set: SetId, labels: &mut Vec<u32>) -> SetId {
+    pub(crate) fn with_labels(&mut self, set: SetId, labels: &mut Vec<u32>) -> SetId {
         const FEW: usize = 2;
         labels.sort_unstable();
         labels.dedup();
@@ -108,7 +108,7 @@ impl<'a> Sets<'a> {
     }
 
     #[inline]
-    pub fn intersection(&mut self, a: SetId, b: SetId) -> SetId {
+    pub(crate) fn intersection(&mut self, a: SetId, b: SetId) -> SetId {
         if a == b || a == EMPTY || b == EMPTY {
             return if a == b { a } else { EMPTY };
         }
@@ -128,7 +128,7 @@ impl<'a> Sets<'a> {
     }
 
     #[inline]
-    pub fn union(&mut self, a: SetId, b: SetId) -> SetId {
+    pub(crate) fn union(&mut self, a: SetId, b: SetId) -> SetId {
         if a == b || b == EMPTY {
             return a;
         }
@@ -178,11 +178,11 @@ fn merged(a: &[u32], b: &[u32]) -> Vec<u32> {
 
 /// Adds up objects and bytes by set.
 #[derive(Default)]
-pub struct Sums(Vec<GroupTotals>);
+pub(crate) struct Sums(Vec<GroupTotals>);
 
 impl Sums {
     #[inline]
-    pub fn add(&mut self, set: SetId, totals: GroupTotals) {
+    pub(crate) fn add(&mut self, set: SetId, totals: GroupTotals) {
         if self.0.len() <= set as usize {
             self.0.resize(set as usize + 1, GroupTotals::default());
         }
@@ -191,14 +191,14 @@ impl Sums {
         sum.bytes += totals.bytes;
     }
 
-    pub fn join(&mut self, other: &Sums) {
+    pub(crate) fn join(&mut self, other: &Sums) {
         for (&totals, set) in other.0.iter().zip(0..) {
             self.add(set, totals);
         }
     }
 
     /// Adds what each set has to the totals of its groups.
-    pub fn spread(&self, sets: &Sets, totals: &mut [GroupTotals]) {
+    pub(crate) fn spread(&self, sets: &Sets, totals: &mut [GroupTotals]) {
         for (sum, set) in self.0.iter().zip(0..) {
             for &group in sets.members(set) {
                 totals[group as usize].objects += sum.objects;

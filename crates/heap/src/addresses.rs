@@ -35,6 +35,7 @@ const MAX_DIRECTORY: u64 = 1 << 22;
 const MAX_BYTES_PER_OBJECT: u64 = 16;
 const NO_PAGE: u32 = u32::MAX;
 
+/// The addresses of all objects, and the object at an address.
 #[derive(Default)]
 pub struct AddressMap {
     parts: AddressMapParts,
@@ -53,6 +54,7 @@ pub struct AddressMapParts {
     pub directory: Column<u32>,
     /// By existing page: which page it is.
     pub pages: Column<u32>,
+    /// The bitmap, page after page.
     pub blocks: Column<Block>,
     /// The addresses themselves, if a bitmap would be too sparse; then there are no blocks.
     pub sorted: Column<u64>,
@@ -90,11 +92,53 @@ impl AddressMap {
         Some((AddressMap::from_parts(parts), duplicates))
     }
 
+    /// The map that these parts were taken from.
     pub fn from_parts(parts: AddressMapParts) -> Self {
         AddressMap {
             parts,
             landmarks: OnceLock::new(),
         }
+    }
+
+    /// Whether the parts fit together, so that every number has an address and every address its number.
+    pub(crate) fn is_sound(&self) -> bool {
+        let AddressMapParts {
+            shape: [total, low, shift, page_bits],
+            directory,
+            pages,
+            blocks,
+            sorted,
+        } = &self.parts;
+        if *total > MAX_OBJECTS {
+            return false;
+        }
+        if blocks.is_empty() {
+            return directory.is_empty()
+                && pages.is_empty()
+                && sorted.len() as u64 == *total
+                && sorted.is_sorted_by(|a, b| a < b);
+        }
+        let page_bits = u32::try_from(*page_bits).unwrap_or(u32::MAX);
+        let pages_fit = (SMALLEST_PAGE_BITS..=LARGEST_PAGE_BITS).contains(&page_bits)
+            && sorted.is_empty()
+            && pages.is_sorted_by(|a, b| a < b)
+            && pages.len().checked_shl(page_bits - SLOTS_PER_BLOCK_BITS) == Some(blocks.len())
+            && pages
+                .last()
+                .is_some_and(|&last| (last as usize) < directory.len())
+            && *shift < 64
+            && end_of_pages(directory.len() as u64, page_bits, *shift, *low).is_some();
+        let mut expected = vec![NO_PAGE; if pages_fit { directory.len() } else { 0 }];
+        for (&page, index) in pages.iter().zip(0..).take(expected.len()) {
+            expected[page as usize] = index;
+        }
+        let mut rank = 0u64;
+        let ranks_fit = blocks.iter().all(|block| {
+            let fits = u64::from(block.rank) == rank;
+            rank += u64::from(block.bits.count_ones());
+            fits
+        });
+        pages_fit && expected == directory[..] && ranks_fit && rank == *total
     }
 
     /// From the parts that cannot be computed from others: which pages exist, and the bits of
@@ -124,9 +168,7 @@ impl AddressMap {
                 && pages.len().checked_shl(page_bits - SLOTS_PER_BLOCK_BITS) == Some(bits.len());
             let last = *pages.last().filter(|&&last| fits && last < MAX_DIRECTORY)?;
             // The last address has to be one.
-            (((last + 1) << page_bits) - 1)
-                .checked_mul(1 << shift)?
-                .checked_add(low)?;
+            end_of_pages(last + 1, page_bits, shift, low)?;
             let mut directory = vec![NO_PAGE; last as usize + 1];
             for (&page, index) in pages.iter().zip(0..) {
                 directory[page as usize] = index;
@@ -153,6 +195,7 @@ impl AddressMap {
         Some(AddressMap::from_parts(parts))
     }
 
+    /// What to keep on disk.
     pub fn parts(&self) -> &AddressMapParts {
         &self.parts
     }
@@ -162,10 +205,12 @@ impl AddressMap {
         self.parts.shape[0] as u32
     }
 
+    /// Whether there is no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// What finds objects by their addresses, for hot loops.
     pub fn finder(&self) -> AddressFinder<'_> {
         let [_, low, shift, page_bits] = self.parts.shape;
         AddressFinder {
@@ -243,6 +288,12 @@ impl AddressMap {
     }
 }
 
+/// The last address of so many pages; `None` if there is no such address.
+fn end_of_pages(pages: u64, page_bits: u32, shift: u64, low: u64) -> Option<u64> {
+    let last = pages.checked_mul(1 << page_bits)?.checked_sub(1)?;
+    last.checked_mul(1 << shift)?.checked_add(low)
+}
+
 /// Borrowed slices of an [`AddressMap`], for hot loops.
 #[derive(Clone, Copy)]
 pub struct AddressFinder<'a> {
@@ -255,6 +306,7 @@ pub struct AddressFinder<'a> {
 }
 
 impl AddressFinder<'_> {
+    /// The object at exactly this address.
     #[inline]
     pub fn find(&self, address: u64) -> Option<ObjectId> {
         let distance = address.wrapping_sub(self.low);

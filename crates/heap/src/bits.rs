@@ -1,5 +1,7 @@
 //! A set of objects as one bit per object number.
 
+/// A set over the numbers `0..len`. A number beyond them is no member and does not become one: a
+/// set of objects can be asked about any node of a graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BitSet {
     words: Vec<u64>,
@@ -50,19 +52,29 @@ impl BitSet {
         self.len
     }
 
+    /// Whether the number is a member; numbers beyond the capacity are not.
     #[inline]
     pub fn contains(&self, number: u32) -> bool {
-        self.words[number as usize / 64] >> (number % 64) & 1 != 0
+        match self.words.get(number as usize / 64) {
+            Some(word) => word >> (number % 64) & 1 != 0,
+            None => false,
+        }
     }
 
+    /// Makes the number a member, unless it is beyond the capacity.
     #[inline]
     pub fn insert(&mut self, number: u32) {
-        self.words[number as usize / 64] |= 1 << (number % 64);
+        if (number as usize) < self.len {
+            self.words[number as usize / 64] |= 1 << (number % 64);
+        }
     }
 
     /// Inserts and tells whether the number was new.
     #[inline]
     pub fn add(&mut self, number: u32) -> bool {
+        if number as usize >= self.len {
+            return false;
+        }
         let word = &mut self.words[number as usize / 64];
         let bit = 1 << (number % 64);
         let new = *word & bit == 0;
@@ -70,11 +82,15 @@ impl BitSet {
         new
     }
 
+    /// Makes the number no member.
     #[inline]
     pub fn remove(&mut self, number: u32) {
-        self.words[number as usize / 64] &= !(1 << (number % 64));
+        if let Some(word) = self.words.get_mut(number as usize / 64) {
+            *word &= !(1 << (number % 64));
+        }
     }
 
+    /// The number of members.
     pub fn count(&self) -> usize {
         self.words
             .iter()
@@ -82,14 +98,17 @@ impl BitSet {
             .sum()
     }
 
+    /// Adds the members of another set of the same capacity.
     pub fn union_with(&mut self, other: &BitSet) {
         self.combine(other, |a, b| a | b);
     }
 
+    /// Drops what is not a member of another set of the same capacity.
     pub fn intersect_with(&mut self, other: &BitSet) {
         self.combine(other, |a, b| a & b);
     }
 
+    /// Drops the members of another set of the same capacity.
     pub fn subtract(&mut self, other: &BitSet) {
         self.combine(other, |a, b| a & !b);
     }
@@ -128,6 +147,19 @@ mod tests {
         assert!(!set.add(64) && set.add(65));
         set.remove(0);
         assert!(!set.contains(0));
+    }
+
+    #[test]
+    fn numbers_beyond_the_set_are_no_members() {
+        // The last word of the first set is full, that of the second is not.
+        for len in [64, 65] {
+            let mut set = BitSet::new(len);
+            let beyond = len as u32;
+            set.insert(beyond);
+            assert!(!set.add(beyond) && !set.contains(beyond));
+            set.remove(beyond);
+            assert_eq!(set, BitSet::new(len));
+        }
     }
 
     #[test]

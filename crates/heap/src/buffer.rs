@@ -10,6 +10,7 @@ use memmap2::{MmapMut, MmapOptions};
 /// Below this many bytes a plain vector does.
 const LARGE: usize = 4 << 20;
 
+/// Values in memory of their own, whose number is fixed.
 pub struct Buffer<T> {
     memory: Memory<T>,
     len: usize,
@@ -39,12 +40,14 @@ impl<T: Pod> Buffer<T> {
         Buffer { memory, len }
     }
 
+    /// The same value everywhere.
     pub fn filled(len: usize, value: T) -> Self {
         let mut buffer = Buffer::zeroed(len);
         buffer.fill(value);
         buffer
     }
 
+    /// The same values in memory of their own.
     pub fn copy_of(values: &[T]) -> Self {
         let mut buffer = Buffer::zeroed(values.len());
         buffer.copy_from_slice(values);

@@ -38,6 +38,7 @@ struct BuiltObject {
 }
 
 impl HeapBuilder {
+    /// A heap without objects.
     pub fn new() -> Self {
         HeapBuilder::default()
     }
@@ -68,7 +69,7 @@ impl HeapBuilder {
         let element = class.strip_suffix("[]").expect("the class of an array");
         let primitive = FieldType::ALL
             .into_iter()
-            .find(|ty| ty.java_name() == element);
+            .find(|ty| ty.keyword() == element);
         let class = self.class(class, 0);
         self.classes[class as usize].kind =
             ClassKind::Array(primitive.unwrap_or(FieldType::Object));
@@ -118,6 +119,7 @@ impl HeapBuilder {
         }
     }
 
+    /// Lets a root lead to a named object.
     pub fn root(&mut self, name: &str) {
         let object = self.id(name);
         self.roots.push(Root {
@@ -136,6 +138,7 @@ impl HeapBuilder {
             .unwrap_or_else(|| panic!("no object is called `{name}`"))
     }
 
+    /// The heap that was described so far.
     pub fn build(&self) -> HeapState {
         let addresses: Vec<u64> = (0..self.objects.len() as u64)
             .map(|i| 0x1000 + i * 16)

@@ -7,6 +7,7 @@ use crate::{ClassId, ObjectId};
 /// The type of a field or an array element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "Java's own names")]
 pub enum FieldType {
     Object,
     Boolean,
@@ -20,6 +21,7 @@ pub enum FieldType {
 }
 
 impl FieldType {
+    /// All types, in the order of their numbers.
     pub const ALL: [FieldType; 9] = [
         FieldType::Object,
         FieldType::Boolean,
@@ -44,7 +46,7 @@ impl FieldType {
     }
 
     /// The name in Java source; references have none of their own.
-    pub const fn java_name(self) -> &'static str {
+    pub const fn keyword(self) -> &'static str {
         match self {
             FieldType::Object => "Object",
             FieldType::Boolean => "boolean",
@@ -59,15 +61,19 @@ impl FieldType {
     }
 }
 
+/// An instance field, as its class declares it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
+    /// As in the source.
     pub name: String,
+    /// What its values are.
     pub ty: FieldType,
 }
 
 /// The value of a field. A reference is an address, 0 is null; whether an object is there is
 /// for [`crate::AddressMap`] to say.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "Java's own names")]
 pub enum Value {
     Object(u64),
     Boolean(bool),
@@ -83,6 +89,7 @@ pub enum Value {
 }
 
 impl Value {
+    /// The type of a field with this value.
     pub fn field_type(self) -> FieldType {
         match self {
             Value::Object(_) => FieldType::Object,
@@ -99,15 +106,19 @@ impl Value {
     }
 }
 
+/// A static field with the value it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StaticField {
+    /// As in the source.
     pub name: String,
+    /// Its value in this heap state.
     pub value: Value,
 }
 
 /// How strongly the `referent` of a `java.lang.ref.Reference` is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "Java's own names")]
 pub enum Strength {
     Strong,
     Soft,
@@ -131,9 +142,13 @@ impl Strength {
     }
 }
 
+/// The class that declares the field of the referent.
+const REFERENCE: &str = "java.lang.ref.Reference";
+
 /// The class of the stacks of virtual threads, whose objects differ in size.
 pub const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
 
+/// What the objects of a class are, and what their detail says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClassKind {
     /// Objects with fields. The objects' detail is 0.
@@ -156,7 +171,7 @@ impl ClassKind {
                 let primitive = FieldType::ALL
                     .into_iter()
                     .skip(1)
-                    .find(|ty| ty.java_name() == element);
+                    .find(|ty| ty.keyword() == element);
                 ClassKind::Array(primitive.unwrap_or(FieldType::Object))
             }
             None => ClassKind::Instance,
@@ -164,20 +179,26 @@ impl ClassKind {
     }
 }
 
+/// A class that objects have or that the source describes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Class {
     /// In Java notation: `java.lang.String`, `byte[]`.
     pub name: String,
+    /// What its objects are.
     pub kind: ClassKind,
     /// The class object, if it is in the heap state.
     pub mirror: Option<ObjectId>,
+    /// Its superclass; none for `java.lang.Object` and where the source does not tell.
     pub super_class: Option<ClassId>,
     /// The class loader object; `None` is the boot loader.
     pub loader: Option<ObjectId>,
+    /// The array of those who signed it.
     pub signers: Option<ObjectId>,
+    /// What `Class.getProtectionDomain` is based on.
     pub protection_domain: Option<ObjectId>,
     /// Instance fields this class declares, in the order of the source.
     pub fields: Vec<Field>,
+    /// Static fields this class declares, in the order of the source.
     pub statics: Vec<StaticField>,
     /// For `java.lang.ref.Reference` classes: what their referent is.
     pub reference: Option<Strength>,
@@ -203,8 +224,15 @@ impl Class {
         }
     }
 
+    /// The package in Java notation, empty for the unnamed one.
     pub fn package(&self) -> &str {
         package_of(&self.name)
+    }
+
+    /// Whether objects of this class have their referent in a field that `declaring`, one of its
+    /// superclasses, declares: it is not among their references.
+    pub fn is_referent(&self, declaring: &Class, field: &Field) -> bool {
+        self.reference.is_some() && field.name == "referent" && declaring.name == REFERENCE
     }
 }
 

@@ -10,10 +10,19 @@ use crate::Buffer;
 /// Whatever keeps the bytes of a borrowed column alive, e.g. a mapped file.
 pub type Owner = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
+/// Values of one kind, which read the same wherever they are.
 pub enum Column<T> {
+    /// In a vector.
     Owned(Vec<T>),
+    /// In huge pages, see [`Buffer`].
     Buffer(Buffer<T>),
-    Borrowed { owner: Owner, bytes: Range<usize> },
+    /// Inside memory of somebody else.
+    Borrowed {
+        /// Whose memory it is.
+        owner: Owner,
+        /// Which part of it.
+        bytes: Range<usize>,
+    },
 }
 
 impl<T: Pod> Column<T> {

@@ -3,10 +3,13 @@
 //! The number of references may exceed 2^32, so every block of objects has a 64-bit base and
 //! its members store the distance from it.
 
+use rayon::prelude::*;
+
 use crate::{Buffer, Column};
 
 const BLOCK: usize = 1024;
 
+/// Where the references of each object begin among those of all objects.
 #[derive(Default)]
 pub struct Offsets {
     bases: Column<u64>,
@@ -19,8 +22,27 @@ impl Offsets {
         (bases.len() == distances.len().div_ceil(BLOCK)).then_some(Offsets { bases, distances })
     }
 
+    /// The two columns to keep on disk: offsets of blocks, distances of objects from them.
     pub fn columns(&self) -> (&[u64], &[u32]) {
         (&self.bases, &self.distances)
+    }
+
+    /// Whether the offsets ascend and end at `last`.
+    pub(crate) fn ascend_to(&self, last: usize) -> bool {
+        let view = self.view();
+        let Some(end) = self.distances.len().checked_sub(1) else {
+            return last == 0;
+        };
+        let blocks_ascend = |block: usize| {
+            let from = block * BLOCK;
+            let distances = &view.distances[from..(from + BLOCK).min(view.distances.len())];
+            let sums = view.bases[block].checked_add(u32::MAX.into()).is_some();
+            let next = view.bases.get(block + 1);
+            let furthest = distances.last().copied().unwrap_or_default();
+            sums && distances.is_sorted()
+                && next.is_none_or(|&next| view.bases[block] + u64::from(furthest) <= next)
+        };
+        (0..view.bases.len()).into_par_iter().all(blocks_ascend) && view.get(end) == last
     }
 
     /// Prefix sums of all `counts` but the last, which gives way to their total. `None` if the
@@ -43,6 +65,7 @@ impl Offsets {
         })
     }
 
+    /// Slices of the columns, for hot loops.
     pub fn view(&self) -> OffsetsView<'_> {
         OffsetsView {
             bases: &self.bases,
@@ -64,15 +87,18 @@ impl OffsetsView<'_> {
         self.distances.len().saturating_sub(1)
     }
 
+    /// Whether there is no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// Where the references of an object begin; for the number after the last one, where all end.
     #[inline]
     pub fn get(&self, index: usize) -> usize {
         (self.bases[index / BLOCK] + u64::from(self.distances[index])) as usize
     }
 
+    /// Where the references of an object are.
     #[inline]
     pub fn range(&self, index: u32) -> std::ops::Range<usize> {
         self.get(index as usize)..self.get(index as usize + 1)

@@ -4,15 +4,18 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
+/// Who watches the work.
 pub trait Progress: Sync {
     /// A new stage begins, with `total` units of work.
     fn stage(&self, name: &str, total: u64);
     /// `done` more units of the current stage are finished.
     fn advance(&self, done: u64);
+    /// Whether the work should end without a result.
     fn cancelled(&self) -> bool {
         false
     }
 
+    /// For work that ends with `?` once it is cancelled.
     fn check(&self) -> Result<(), Cancelled> {
         if self.cancelled() {
             Err(Cancelled)

@@ -8,15 +8,25 @@ use crate::ObjectId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RootKind {
+    /// Classes that the JVM keeps loaded.
     ClassLoader,
+    /// Static fields.
     StaticField,
+    /// Threads that run.
     Thread,
+    /// Variables of methods that run.
     LocalVariable,
+    /// Objects that compiled code refers to.
     CodeBlob,
+    /// Handles of native code.
     Jni,
+    /// What agents and debuggers hold.
     Jvmti,
+    /// Objects that are locked or waited for.
     Monitor,
+    /// What the JVM's own management keeps.
     Management,
+    /// Whatever does not fit elsewhere.
     Other,
 }
 
@@ -24,27 +34,44 @@ pub enum RootKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RootOrigin {
+    /// The source names no reason.
     Unknown,
+    /// A global handle of native code.
     JniGlobal,
+    /// A local handle of native code that runs.
     JniLocal,
+    /// A variable of a method that runs.
     JavaFrame,
+    /// A parameter of a native method that runs.
     NativeStack,
+    /// A class that is never unloaded.
     StickyClass,
+    /// Something that a block of a thread refers to.
     ThreadBlock,
+    /// An object that is locked or waited for.
     MonitorUsed,
+    /// A thread that runs.
     ThreadObject,
+    /// A text in the JVM's table of strings.
     InternedString,
+    /// An object whose finalizer is due.
     Finalizing,
+    /// Something a debugger holds.
     Debugger,
+    /// A reference that is about to be cleared or enqueued.
     ReferenceCleanup,
+    /// Something the JVM itself holds.
     VmInternal,
+    /// An object that native code locked.
     JniMonitor,
+    /// An object that the source lists though nothing refers to it.
     Unreachable,
     /// Not stated by the source: assumed so that something is alive.
     Assumed,
 }
 
 impl RootOrigin {
+    /// The kind it counts as.
     pub fn kind(self) -> RootKind {
         match self {
             RootOrigin::JniGlobal | RootOrigin::JniLocal | RootOrigin::NativeStack => RootKind::Jni,
@@ -81,15 +108,18 @@ impl RootOrigin {
             RootOrigin::ReferenceCleanup => "reference cleanup",
             RootOrigin::VmInternal => "VM internal",
             RootOrigin::JniMonitor => "JNI monitor",
-            RootOrigin::Unreachable => "kept though unreachable",
+            RootOrigin::Unreachable => "listed as a root though unreachable",
             RootOrigin::Assumed => "assumed",
         }
     }
 }
 
+/// An object that is alive for a reason outside the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
+    /// The object that is kept alive.
     pub object: ObjectId,
+    /// What the source calls the reason.
     pub origin: RootOrigin,
     /// Index into [`crate::Tables::threads`], where the source names a thread.
     pub thread: Option<u32>,
@@ -98,6 +128,7 @@ pub struct Root {
 }
 
 impl Root {
+    /// The kind its origin counts as.
     pub fn kind(&self) -> RootKind {
         self.origin.kind()
     }

@@ -9,12 +9,14 @@ use crate::{Class, ClassId, ClassKind, FieldType};
 pub struct ArrayLayout {
     /// Offset of the first element, by [`FieldType`].
     pub bases: [u32; 9],
+    /// Bytes of an element that is a reference.
     pub reference_size: u32,
     /// Every object's size is a multiple of this, a power of two.
     pub alignment: u32,
 }
 
 impl ArrayLayout {
+    /// The bytes of an array.
     pub fn size(&self, element: FieldType, length: u32) -> u64 {
         let end = u64::from(self.bases[element as usize])
             + u64::from(length) * u64::from(element.size(self.reference_size));
@@ -29,24 +31,36 @@ pub struct Sizes {
     pub instances: Vec<u32>,
     /// By class: bytes of its class object.
     pub mirrors: Vec<u32>,
+    /// How arrays are laid out.
     pub arrays: ArrayLayout,
 }
 
 impl Sizes {
+    /// The sizes of all objects.
     pub fn sizer<'a>(&'a self, classes: &[Class]) -> Sizer<'a> {
+        self.with_rule_for_variable(classes, |_| Rule {
+            base: 0,
+            mask: u32::MAX,
+            factor: 8,
+            align: 1,
+        })
+    }
+
+    /// The sizes of all objects for an analyzer that counts every instance of a class alike, also
+    /// those of classes whose instances differ.
+    pub fn uniform_sizer<'a>(&'a self, classes: &[Class]) -> Sizer<'a> {
+        self.with_rule_for_variable(classes, Rule::fixed)
+    }
+
+    /// `variable` makes the rule for [`ClassKind::Variable`] of the size of the class.
+    fn with_rule_for_variable<'a>(
+        &'a self,
+        classes: &[Class],
+        variable: impl Fn(u32) -> Rule,
+    ) -> Sizer<'a> {
         let rule = |(class, &size): (&Class, &u32)| match class.kind {
-            ClassKind::Instance => Rule {
-                base: size,
-                mask: 0,
-                factor: 0,
-                align: 1,
-            },
-            ClassKind::Variable => Rule {
-                base: 0,
-                mask: u32::MAX,
-                factor: 8,
-                align: 1,
-            },
+            ClassKind::Instance => Rule::fixed(size),
+            ClassKind::Variable => variable(size),
             ClassKind::Array(element) => Rule {
                 base: self.arrays.bases[element as usize],
                 mask: u32::MAX,
@@ -82,6 +96,17 @@ struct Rule {
     align: u32,
 }
 
+impl Rule {
+    fn fixed(size: u32) -> Self {
+        Rule {
+            base: size,
+            mask: 0,
+            factor: 0,
+            align: 1,
+        }
+    }
+}
+
 /// [`Sizes`] made ready to be asked for every object.
 pub struct Sizer<'a> {
     rules: Vec<Rule>,
@@ -105,6 +130,7 @@ impl Sizer<'_> {
         bits.trailing_zeros()
     }
 
+    /// The bytes of an object of this class and detail.
     #[inline]
     pub fn size(&self, class: ClassId, detail: u32) -> u64 {
         let rule = self.rules[class as usize];

@@ -1,5 +1,6 @@
 //! The class table: class dumps joined with names, and what the second pass must know of them.
 
+use anthill_heap::phrases::count;
 use anthill_heap::{
     Class, ClassId, ClassKind, Field, FieldType, Missing, MissingKind, STACK_CHUNK, StaticField,
     Strength,
@@ -12,7 +13,7 @@ use crate::subrecord::ClassDump;
 use crate::survey::InstanceLengths;
 
 /// Classes with ids and addresses as the file states them; object numbers come later.
-pub struct ClassTable {
+pub(crate) struct ClassTable {
     pub classes: Vec<Class>,
     pub raw: Vec<RawClass>,
     pub by_id: FxHashMap<u64, ClassId>,
@@ -25,7 +26,7 @@ pub struct ClassTable {
 
 /// What a class dump says by address.
 #[derive(Clone, Default)]
-pub struct RawClass {
+pub(crate) struct RawClass {
     pub id: u64,
     pub loader: u64,
     pub signers: u64,
@@ -34,7 +35,7 @@ pub struct RawClass {
 
 /// How to find the references in an instance.
 #[derive(Clone, Debug, Default)]
-pub struct InstanceLayout {
+pub(crate) struct InstanceLayout {
     /// Where the references are.
     pub references: Vec<u32>,
     /// Where `Reference.referent` is.
@@ -43,10 +44,8 @@ pub struct InstanceLayout {
     pub stack_words: Option<u32>,
 }
 
-const REFERENCE: &str = "java.lang.ref.Reference";
-
 impl ClassTable {
-    pub fn new(bytes: &[u8], section: &Section, class_dumps: &[usize]) -> Self {
+    pub(crate) fn new(bytes: &[u8], section: &Section, class_dumps: &[usize]) -> Self {
         let mut table = ClassTable {
             classes: Vec::new(),
             raw: Vec::new(),
@@ -121,7 +120,7 @@ impl ClassTable {
     }
 
     /// A class that objects belong to but that no class dump describes.
-    pub fn unknown(&mut self, bytes: &[u8], section: &Section, id: u64) -> ClassId {
+    pub(crate) fn unknown(&mut self, bytes: &[u8], section: &Section, id: u64) -> ClassId {
         if let Some(&class) = self.by_id.get(&id) {
             return class;
         }
@@ -147,7 +146,7 @@ impl ClassTable {
     }
 
     /// What the class dumps and names lack.
-    pub fn missing(&self) -> Vec<Missing> {
+    pub(crate) fn missing(&self) -> Vec<Missing> {
         let mut missing = self.missing.clone();
         let mut note = |kind, amount: u64, what: String| {
             if amount > 0 {
@@ -159,7 +158,7 @@ impl ClassTable {
                 });
             }
         };
-        let count = self.undescribed.len() as u64;
+        let undescribed = self.undescribed.len() as u64;
         let shown = self
             .undescribed
             .iter()
@@ -167,21 +166,23 @@ impl ClassTable {
             .map(String::as_str)
             .collect::<Vec<_>>()
             .join(", ");
-        let more = if count > 5 { ", …" } else { "" };
+        let more = if undescribed > 5 { ", …" } else { "" };
         let what = format!(
-            "{count} classes are not described, so references and exact sizes of their instances are unknown: {shown}{more}"
+            "{} classes have no description, so the references and exact sizes of their \
+            instances are unknown: {shown}{more}",
+            count(undescribed)
         );
-        note(MissingKind::UnknownClass, count, what);
+        note(MissingKind::UnknownClass, undescribed, what);
         note(
             MissingKind::Absent,
             self.nameless,
-            format!("the names of {} classes are not in the file", self.nameless),
+            format!("the file has no names for {} classes", count(self.nameless)),
         );
         missing
     }
 
     /// The class of that name, made up if the file does not have it.
-    pub fn named(&mut self, name: &str) -> ClassId {
+    pub(crate) fn named(&mut self, name: &str) -> ClassId {
         match self.by_name.get(name) {
             Some(&class) => class,
             None => self.add(new_class(name.to_owned(), false), RawClass::default()),
@@ -190,7 +191,7 @@ impl ClassTable {
 
     /// The class of an object array, given what its record names: some writers state the class
     /// of the elements.
-    pub fn array_of(&mut self, class: ClassId) -> ClassId {
+    pub(crate) fn array_of(&mut self, class: ClassId) -> ClassId {
         match self.classes[class as usize].kind {
             ClassKind::Array(_) => class,
             _ => self.named(&format!("{}[]", self.classes[class as usize].name)),
@@ -213,7 +214,11 @@ impl ClassTable {
                         kind: MissingKind::Repaired,
                         offset: None,
                         amount: 1,
-                        what: format!("{} and {} are superclasses of each other; the second was taken to have none", names[0], names[1]),
+                        what: format!(
+                            "{} and {} are superclasses of each other; the second is \
+                        treated as having none",
+                            names[0], names[1]
+                        ),
                     });
                     self.classes[class as usize].super_class = None;
                     break;
@@ -259,7 +264,7 @@ impl ClassTable {
 
     /// By class: bytes of field values of an instance in the file; `None` if a class of the
     /// chain is not described.
-    pub fn data_lengths(&self, id_size: usize) -> Vec<Option<usize>> {
+    pub(crate) fn data_lengths(&self, id_size: usize) -> Vec<Option<usize>> {
         let mut lengths: Vec<Option<usize>> = vec![None; self.classes.len()];
         for id in self.superclasses_first() {
             let class = &self.classes[id as usize];
@@ -279,15 +284,14 @@ impl ClassTable {
     }
 
     /// How instances of a class are laid out in the file.
-    pub fn instance_layout(&self, class: ClassId, id_size: usize) -> InstanceLayout {
+    pub(crate) fn instance_layout(&self, class: ClassId, id_size: usize) -> InstanceLayout {
         let mut layout = InstanceLayout::default();
         let mut offset = 0;
         for id in self.chain(class) {
             let declaring = &self.classes[id as usize];
             for field in &declaring.fields {
                 if field.ty == FieldType::Object {
-                    let weak = self.classes[class as usize].reference.is_some();
-                    if weak && field.name == "referent" && declaring.name == REFERENCE {
+                    if self.classes[class as usize].is_referent(declaring, field) {
                         layout.referent = Some(offset);
                     } else {
                         layout.references.push(offset);
@@ -304,7 +308,7 @@ impl ClassTable {
         layout
     }
 
-    pub fn instance_lengths(&self, id_size: usize, section: &Section) -> InstanceLengths {
+    pub(crate) fn instance_lengths(&self, id_size: usize, section: &Section) -> InstanceLengths {
         let named = section.class_names.keys().map(|&id| (id, None));
         let lengths = self.data_lengths(id_size);
         let described = self

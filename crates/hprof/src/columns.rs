@@ -28,7 +28,7 @@ const UNKNOWN: ClassId = ClassId::MAX;
 /// The detail of a class object that stands for no known class.
 const NO_CLASS: u32 = u32::MAX;
 
-pub struct Loaded {
+pub(crate) struct Loaded {
     pub columns: HeapColumns,
     /// Object numbers, ascending, and where in the file their records are.
     pub anchors: (Vec<ObjectId>, Vec<u64>),
@@ -40,7 +40,7 @@ pub struct Loaded {
 }
 
 /// What the second pass reads from.
-pub struct Sources<'a> {
+pub(crate) struct Sources<'a> {
     pub path: &'a Path,
     pub bytes: &'a [u8],
     pub section: &'a Section,
@@ -51,14 +51,14 @@ pub struct Sources<'a> {
     pub traces: &'a FxHashMap<u32, u32>,
 }
 
-pub fn load<const ID: usize>(
+pub(crate) fn load<const ID: usize>(
     sources: &Sources,
     table: &mut ClassTable,
     progress: &dyn Progress,
 ) -> Result<Loaded, Error> {
     let primitive_arrays = FieldType::ALL.map(|ty| match ty {
         FieldType::Object => UNKNOWN,
-        _ => table.named(&format!("{}[]", ty.java_name())),
+        _ => table.named(&format!("{}[]", ty.keyword())),
     });
     let mirror_class = table.named("java.lang.Class");
     let pass = SecondPass {
@@ -95,8 +95,7 @@ pub fn load<const ID: usize>(
         }
     }
     assembly.finish(sources, table).ok_or_else(|| {
-        let reason =
-            "more than 2^32 references in 1,024 neighbouring objects: the file cannot be right";
+        let reason = "more than 2^32 references in 1,024 neighboring objects: the file is damaged";
         Error::unusable(sources.path, 0, reason)
     })
 }
@@ -339,7 +338,7 @@ impl SecondPass<'_> {
 
 /// The objects a class object references itself, in the order of the file: constant pool
 /// entries, then static fields.
-pub fn class_references<'a>(dump: &'a ClassDump) -> impl Iterator<Item = u64> + 'a {
+pub(crate) fn class_references<'a>(dump: &'a ClassDump) -> impl Iterator<Item = u64> + 'a {
     let statics = dump.statics.iter().filter_map(|&(_, value)| match value {
         anthill_heap::Value::Object(id) => Some(id),
         _ => None,

@@ -8,11 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::records::{self, Section};
 use crate::values::Records;
-use crate::{Content, Error, load};
+use crate::{DumpBytes, Error, load};
 
+/// A heap state with whatever its source tells besides.
 pub struct Dump {
+    /// The heap itself.
     pub state: HeapState,
+    /// Where the values of its objects are.
     pub records: Records,
+    /// What the file says about itself.
     pub info: DumpInfo,
 }
 
@@ -21,13 +25,15 @@ pub struct Dump {
 pub struct DumpInfo {
     /// E.g. `JAVA PROFILE 1.0.2`.
     pub format: String,
+    /// Bytes of an id in the file.
     pub id_size: u8,
     /// Milliseconds since 1970.
     pub timestamp: u64,
     /// Which of the dumps in the file this is, from 1.
     pub dump: usize,
+    /// How many dumps the file has.
     pub dumps: usize,
-    /// Bytes of the unpacked file.
+    /// Bytes of the decompressed file.
     pub bytes: u64,
 }
 
@@ -38,7 +44,7 @@ impl Dump {
         number: Option<usize>,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
-        let content = Content::open(path, progress)?;
+        let content = DumpBytes::open(path, progress)?;
         let bytes = content.bytes();
         let sections = records::scan(path, bytes)?;
         let (section, dump, info) = choose(path, &sections, number, bytes.len())?;
@@ -85,16 +91,16 @@ fn choose<'a>(
     if all.is_empty() {
         let lost = sections.iter().flat_map(|section| &section.missing).take(3);
         let lost: String = lost.map(|missing| format!(": {}", missing.what)).collect();
-        let reason = format!("there is no heap dump in the file{lost}");
+        let reason = format!("the file contains no heap dump{lost}");
         return Err(Error::unusable(path, bytes as u64, reason));
     }
     let number = number.unwrap_or(all.len());
     let Some(&(section, dump)) = number.checked_sub(1).and_then(|index| all.get(index)) else {
-        let reason = format!(
-            "there is no dump number {number} in the file: it holds {}",
-            all.len()
-        );
-        return Err(Error::unusable(path, 0, reason));
+        return Err(Error::NoSuchDump {
+            path: path.to_owned(),
+            number,
+            dumps: all.len(),
+        });
     };
     let info = DumpInfo {
         format: section.format.clone(),

@@ -35,6 +35,7 @@ pub struct ClassShape<'a> {
     pub super_class: Option<u32>,
     /// Instance fields declared by this class, in the order of the dump.
     pub fields: &'a [(&'a str, FieldType)],
+    /// Static fields declared by this class, in the order of the dump.
     pub static_fields: &'a [(&'a str, FieldType)],
     /// Over the instances of this class. Arrays have none.
     pub gaps: Gaps,
@@ -46,10 +47,15 @@ pub struct ClassShape<'a> {
 /// smallest and how often each occurred.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Gaps {
+    /// How many instances were looked at.
     pub instances: u64,
+    /// The smallest distance, in bytes.
     pub smallest: u64,
+    /// How many instances had the smallest distance.
     pub at_smallest: u64,
+    /// The second smallest distance, in bytes.
     pub second: u64,
+    /// How many instances had the second smallest distance.
     pub at_second: u64,
 }
 
@@ -85,16 +91,22 @@ impl Gaps {
 /// The smallest distance from an array of this element type and length to the next object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrayGap {
+    /// What the array is of.
     pub element: FieldType,
+    /// How many elements it has.
     pub length: u32,
+    /// The distance in bytes.
     pub gap: u64,
 }
 
 /// All that is needed to derive a layout.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed<'a> {
+    /// Bytes of an id in the dump.
     pub id_size: u8,
+    /// All classes of the dump.
     pub classes: &'a [ClassShape<'a>],
+    /// Arrays, each type and length once.
     pub arrays: &'a [ArrayGap],
 }
 
@@ -116,10 +128,13 @@ pub enum ClassPointer {
 pub struct Layout {
     /// Bytes of a machine word of the JVM.
     pub word: u8,
+    /// Bytes of a reference in a field.
     pub reference_size: u8,
+    /// How headers name classes.
     pub class_pointer: ClassPointer,
     /// Every object's size is a multiple of this.
     pub alignment: u32,
+    /// The rules by which fields are ordered and padded.
     pub field_rules: FieldRules,
     /// Offset of the first element of arrays with elements of up to 4 bytes.
     pub array_base: u32,
@@ -143,6 +158,7 @@ impl Layout {
         }
     }
 
+    /// The bytes of an array.
     pub fn array_size(&self, element: FieldType, length: u32) -> u64 {
         let elements = u64::from(length) * u64::from(element.size(self.reference_size.into()));
         let end = u64::from(self.array_base(element)) + elements;
@@ -204,12 +220,14 @@ impl fmt::Display for Layout {
 pub struct Assumed {
     /// The class it concerns; none if it concerns all.
     pub class: Option<u32>,
+    /// What was assumed, in words.
     pub what: String,
 }
 
 /// The layout and the sizes that follow from it.
 #[derive(Clone, Debug)]
 pub struct Derived {
+    /// The layout that fits best.
     pub layout: Layout,
     /// By class: bytes of an instance. 0 for arrays.
     pub instance_sizes: Vec<u32>,
@@ -217,6 +235,7 @@ pub struct Derived {
     pub mirror_sizes: Vec<u32>,
     /// The class whose instances differ in size, see [`Layout::stack_chunk_size`].
     pub stack_chunk: Option<u32>,
+    /// Whatever the gaps could not decide.
     pub assumed: Vec<Assumed>,
 }
 
@@ -235,7 +254,7 @@ pub fn derive(observed: &Observed) -> Derived {
         derivation.find_contended();
         derivation.respect_gaps();
     } else {
-        let what = format!("{layout}: distances between objects tell nothing");
+        let what = format!("{layout}: the addresses do not determine the layout");
         derivation.assume(None, what);
     }
     derivation.finish()

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anthill_heap::phrases::count;
 use anthill_heap::{
     AddressMap, ArrayLayout, ClassId, ClassKind, FieldType, HeapColumns, HeapState, Missing,
     MissingKind, ObjectId, Progress, Root, RootOrigin, Sizes, StackTrace, Tables, Thread,
@@ -19,13 +20,13 @@ use crate::survey::{RawRoot, Survey, survey};
 const ARRAY_LENGTHS: usize = 64;
 
 /// A heap state and where in the file its objects are.
-pub struct LoadedDump {
+pub(crate) struct LoadedDump {
     pub state: HeapState,
     pub anchors: (Vec<ObjectId>, Vec<u64>),
 }
 
 /// Loads one dump of a section.
-pub fn load(
+pub(crate) fn load(
     path: &Path,
     bytes: &[u8],
     section: &Section,
@@ -137,7 +138,10 @@ fn load_with<const ID: usize>(
             amount: tables.dangling,
             what: match tables.dangling {
                 1 => "1 reference leads to an object that is not in the file".to_owned(),
-                many => format!("{many} references lead to objects that are not in the file"),
+                many => format!(
+                    "{} references lead to objects that are not in the file",
+                    count(many)
+                ),
             },
         });
     }
@@ -183,7 +187,10 @@ fn summarise_many(missing: &mut Vec<Missing>) {
             kind: MissingKind::Unreadable,
             offset: rest[0].offset,
             amount: rest.iter().map(|missing| missing.amount).sum(),
-            what: format!("{} more places from here on are damaged", rest.len()),
+            what: format!(
+                "{} more damaged places after this one",
+                count(rest.len() as u64)
+            ),
         });
     }
 }
@@ -201,12 +208,16 @@ fn bad_objects(missing: &mut Vec<Missing>, without_address: u64, duplicates: u64
     };
     note(
         without_address,
-        format!("{without_address} objects have the address 0 and were left out"),
+        format!(
+            "{} objects have the address 0 and were skipped",
+            count(without_address)
+        ),
     );
     note(
         duplicates,
         format!(
-            "{duplicates} objects are in the file more than once; the first record of each was taken"
+            "{} objects are in the file more than once; the first record of each is used",
+            count(duplicates)
         ),
     );
 }
@@ -423,7 +434,8 @@ fn settle_sizes(
             .unwrap_or(u32::MAX);
         instances[class as usize] = size;
         let what = format!(
-            "{size} bytes an instance, from the {len} bytes of fields with {id_size}-byte references"
+            "{size} bytes per instance, from the {len} bytes of fields with {id_size}-byte \
+            references"
         );
         tables
             .assumed
@@ -475,7 +487,8 @@ fn assume_roots(tables: &mut Tables) {
             kind: MissingKind::Absent,
             offset: None,
             amount: 0,
-            what: "the file has no GC roots: what classes keep alive counts as reachable, what only threads keep does not"
+            what: "the file has no GC roots: objects that classes keep alive count as reachable, \
+            objects that only threads keep alive do not"
                 .to_owned(),
         });
     }

@@ -5,6 +5,7 @@
 
 use anthill_heap::{ArrayLayout, Class, ClassKind, FieldType, Sizes};
 
+/// The sizes that Eclipse MAT would show.
 pub fn mat_sizes(classes: &[Class], id_size: u32, reference_size: u32, alignment: u32) -> Sizes {
     let header = id_size + reference_size;
     let fields = |class: &Class| {

@@ -4,14 +4,14 @@ use anthill_heap::{FieldType, Value};
 
 /// A position in bytes with ids of a known size. Every read is `None` past the end.
 #[derive(Clone, Copy)]
-pub struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     pub position: usize,
     pub id_size: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(bytes: &'a [u8], position: usize, id_size: usize) -> Self {
+    pub(crate) fn new(bytes: &'a [u8], position: usize, id_size: usize) -> Self {
         Reader {
             bytes,
             position,
@@ -19,34 +19,34 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+    pub(crate) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let end = self.position.checked_add(len)?;
         let taken = self.bytes.get(self.position..end)?;
         self.position = end;
         Some(taken)
     }
 
-    pub fn skip(&mut self, len: usize) -> Option<()> {
+    pub(crate) fn skip(&mut self, len: usize) -> Option<()> {
         self.take(len).map(drop)
     }
 
-    pub fn u1(&mut self) -> Option<u8> {
+    pub(crate) fn u1(&mut self) -> Option<u8> {
         self.take(1).map(|bytes| bytes[0])
     }
 
-    pub fn u2(&mut self) -> Option<u16> {
+    pub(crate) fn u2(&mut self) -> Option<u16> {
         Some(u16::from_be_bytes(self.take(2)?.try_into().ok()?))
     }
 
-    pub fn u4(&mut self) -> Option<u32> {
+    pub(crate) fn u4(&mut self) -> Option<u32> {
         Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
     }
 
-    pub fn u8(&mut self) -> Option<u64> {
+    pub(crate) fn u8(&mut self) -> Option<u64> {
         Some(u64::from_be_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    pub fn id(&mut self) -> Option<u64> {
+    pub(crate) fn id(&mut self) -> Option<u64> {
         if self.id_size == 4 {
             self.u4().map(u64::from)
         } else {
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A value of the given type.
-    pub fn value(&mut self, ty: FieldType) -> Option<Value> {
+    pub(crate) fn value(&mut self, ty: FieldType) -> Option<Value> {
         Some(match ty {
             FieldType::Object => Value::Object(self.id()?),
             FieldType::Boolean => Value::Boolean(self.u1()? != 0),
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
 
 /// The type a type code stands for. Format 1.0 wrote signature characters instead of codes.
 #[inline]
-pub fn field_type(code: u8) -> Option<FieldType> {
+pub(crate) fn field_type(code: u8) -> Option<FieldType> {
     Some(match code {
         1 | 2 | b'L' | b'[' => FieldType::Object,
         4 | b'Z' => FieldType::Boolean,
@@ -89,7 +89,7 @@ pub fn field_type(code: u8) -> Option<FieldType> {
 
 /// The id at the start of `bytes`, which must be long enough.
 #[inline(always)]
-pub fn id_at<const ID: usize>(bytes: &[u8], position: usize) -> u64 {
+pub(crate) fn id_at<const ID: usize>(bytes: &[u8], position: usize) -> u64 {
     if ID == 4 {
         u64::from(u32_at(bytes, position))
     } else {
@@ -100,7 +100,7 @@ pub fn id_at<const ID: usize>(bytes: &[u8], position: usize) -> u64 {
 }
 
 #[inline(always)]
-pub fn u32_at(bytes: &[u8], position: usize) -> u32 {
+pub(crate) fn u32_at(bytes: &[u8], position: usize) -> u32 {
     let mut value = [0; 4];
     value.copy_from_slice(&bytes[position..position + 4]);
     u32::from_be_bytes(value)
@@ -108,7 +108,7 @@ pub fn u32_at(bytes: &[u8], position: usize) -> u32 {
 
 /// Text in the JVM's modified UTF-8: NUL as two bytes, supplementary characters as surrogate
 /// pairs of three bytes each. What is not valid becomes U+FFFD.
-pub fn modified_utf8(bytes: &[u8]) -> String {
+pub(crate) fn modified_utf8(bytes: &[u8]) -> String {
     if bytes.is_ascii() {
         return String::from_utf8_lossy(bytes).into_owned();
     }

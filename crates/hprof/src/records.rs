@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use anthill_heap::phrases::count;
 use anthill_heap::{Missing, MissingKind};
 use rustc_hash::FxHashMap;
 
@@ -28,7 +29,7 @@ const HEAP_DUMP_SEGMENT: u8 = 0x1c;
 const HEAP_DUMP_END: u8 = 0x2c;
 
 /// Everything from one header on. Dumps written one after the other give several.
-pub struct Section {
+pub(crate) struct Section {
     pub start: usize,
     /// E.g. `JAVA PROFILE 1.0.2`.
     pub format: String,
@@ -46,7 +47,7 @@ pub struct Section {
     pub missing: Vec<Missing>,
 }
 
-pub struct RawFrame {
+pub(crate) struct RawFrame {
     pub id: u64,
     method: u64,
     signature: u64,
@@ -55,13 +56,13 @@ pub struct RawFrame {
     line: i32,
 }
 
-pub struct RawTrace {
+pub(crate) struct RawTrace {
     pub serial: u32,
     pub thread: u32,
     pub frames: Vec<u64>,
 }
 
-pub struct RawThread {
+pub(crate) struct RawThread {
     pub serial: u32,
     pub object: u64,
     pub name: u64,
@@ -69,7 +70,7 @@ pub struct RawThread {
 
 /// One heap dump: the places of its sub-records.
 #[derive(Default)]
-pub struct RawDump {
+pub(crate) struct RawDump {
     pub segments: Vec<Range<usize>>,
     ended: bool,
 }
@@ -77,7 +78,7 @@ pub struct RawDump {
 impl Section {
     /// A string of the file; of one longer than any sensible name, the beginning. Many records
     /// can share a string, so its length is not theirs.
-    pub fn string(&self, bytes: &[u8], id: u64) -> Option<String> {
+    pub(crate) fn string(&self, bytes: &[u8], id: u64) -> Option<String> {
         let text = bytes.get(self.strings.get(&id)?.clone())?;
         if text.len() <= LONGEST_NAME {
             return Some(modified_utf8(text));
@@ -85,7 +86,7 @@ impl Section {
         Some(modified_utf8(&text[..LONGEST_NAME]) + "…")
     }
 
-    pub fn frame(&self, bytes: &[u8], raw: &RawFrame) -> anthill_heap::Frame {
+    pub(crate) fn frame(&self, bytes: &[u8], raw: &RawFrame) -> anthill_heap::Frame {
         let text = |id| self.string(bytes, id);
         let class = self
             .class_serials
@@ -105,7 +106,7 @@ impl Section {
 }
 
 /// Reads the outer records of the whole file.
-pub fn scan(path: &Path, bytes: &[u8]) -> Result<Vec<Section>, Error> {
+pub(crate) fn scan(path: &Path, bytes: &[u8]) -> Result<Vec<Section>, Error> {
     let (first, mut position) = scan_section(path, bytes, 0)?;
     let mut sections = vec![first];
     while position < bytes.len() {
@@ -116,7 +117,7 @@ pub fn scan(path: &Path, bytes: &[u8]) -> Result<Vec<Section>, Error> {
             }
             Err(error) => {
                 // What came before is still whole.
-                let what = format!("a further dump in the file cannot be read: {error}");
+                let what = format!("another dump in the file cannot be read: {error}");
                 for section in &mut sections {
                     section.note(
                         MissingKind::Truncated,
@@ -178,7 +179,7 @@ fn scan_section(path: &Path, bytes: &[u8], start: usize) -> Result<(Section, usi
             MissingKind::Truncated,
             position,
             0,
-            "the end mark is missing: the file may have been cut off between two records",
+            "the end mark is missing: the file may have been truncated between two records",
         );
     }
     Ok((section, position))
@@ -193,14 +194,21 @@ fn header(path: &Path, bytes: &[u8], start: usize) -> Result<(Section, usize), E
     let ended_early = || {
         unusable(
             bytes.len(),
-            "the file ends inside its header: there is nothing to analyse".to_owned(),
+            "the file ends inside its header: nothing to analyze".to_owned(),
         )
     };
     let magic = head
         .iter()
         .take(MAX_MAGIC)
         .position(|&byte| byte == 0)
-        .ok_or_else(|| unusable(start, "the format name in the header has no end".to_owned()))?;
+        .ok_or_else(|| {
+            unusable(
+                start,
+                "the format name in the header is not \
+        terminated"
+                    .to_owned(),
+            )
+        })?;
     // Where the terminator of an overlong name was overwritten, the id size follows at once.
     let places = [start + magic + 1, start + magic];
     let candidates = places.map(|place| header_numbers(bytes, place));
@@ -218,7 +226,8 @@ fn header(path: &Path, bytes: &[u8], start: usize) -> Result<(Section, usize), E
     } = numbers;
     let Some(id_size) = numbers.id_size else {
         let reason = format!(
-            "the header states {stated}-byte ids; only 4 and 8 exist, and no record shows which it is"
+            "the header states {stated}-byte ids; only 4 and 8 are valid, and no record shows \
+            which applies"
         );
         return Err(unusable(places[0], reason));
     };
@@ -242,7 +251,7 @@ fn header(path: &Path, bytes: &[u8], start: usize) -> Result<(Section, usize), E
             MissingKind::Repaired,
             start,
             magic,
-            "the format name in the header is overlong",
+            "the format name in the header is too long",
         );
     }
     if stated as usize != id_size {
@@ -278,14 +287,14 @@ fn header_numbers(bytes: &[u8], place: usize) -> Option<HeaderNumbers> {
 fn not_hprof(head: &[u8]) -> String {
     let hint = match head {
         [] => return "the file is empty".to_owned(),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            "the file is zstd-compressed: unpack it with `zstd -d` first"
-        }
-        [b'P', b'K', 3, 4, ..] => "the file is a ZIP archive: unpack it first",
+        [b'P', b'K', 3, 4, ..] => "the file is a ZIP archive: extract the heap dump first",
         [0xfd, b'7', b'z', b'X', b'Z', ..] => {
-            "the file is xz-compressed: unpack it with `xz -d` first"
+            "the file is xz-compressed: decompress it with `xz -d` first"
         }
-        [b'B', b'Z', b'h', ..] => "the file is bzip2-compressed: unpack it with `bunzip2` first",
+        [b'B', b'Z', b'h', ..] => {
+            "the file is bzip2-compressed: decompress it with `bunzip2` \
+        first"
+        }
         [0x7f, b'E', b'L', b'F', ..] => {
             "the file is a core dump or a program; `jhsdb jmap --binaryheap --core` turns a core dump into a heap dump"
         }
@@ -419,7 +428,13 @@ impl Section {
             .take_while(|&end| end <= bytes.len());
         for wrapped in wrapped {
             if plausible_chain(bytes, wrapped, self.id_size) {
-                self.note(MissingKind::Repaired, start - 4, 4, "the length of a heap record does not fit its 32 bits; the real length was found");
+                self.note(
+                    MissingKind::Repaired,
+                    start - 4,
+                    4,
+                    "the length of a heap record does \
+                not fit in 32 bits; the real length was recovered",
+                );
                 return wrapped;
             }
         }
@@ -429,7 +444,7 @@ impl Section {
                 MissingKind::Repaired,
                 start - 4,
                 4,
-                "the length of a heap record is wrong; its real end was found",
+                "the length of a heap record is wrong; its real end was recovered",
             );
             return walked;
         }
@@ -448,8 +463,8 @@ impl Section {
         let next = find_record(bytes, walked, self.id_size);
         if next == bytes.len() && end > bytes.len() {
             let what = format!(
-                "the file ends {} bytes before its last heap record does",
-                end - bytes.len()
+                "the last heap record is missing its last {} bytes",
+                count((end - bytes.len()) as u64)
             );
             self.note(
                 MissingKind::Truncated,
@@ -478,7 +493,7 @@ impl Section {
                 MissingKind::Unreadable,
                 damage,
                 next - damage,
-                "bytes between two records make no sense",
+                "invalid bytes between two records",
             );
         }
         next

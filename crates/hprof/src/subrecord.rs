@@ -5,7 +5,7 @@ use anthill_heap::{FieldType, RootOrigin};
 use crate::read::{Reader, field_type, id_at, u32_at};
 
 /// One sub-record, borrowed from the bytes it was read from. Positions are absolute.
-pub enum Sub {
+pub(crate) enum Sub {
     Root {
         object: u64,
         origin: RootOrigin,
@@ -45,7 +45,7 @@ pub enum Sub {
 /// Parses the sub-record at `position` and tells where the next begins. `None` if the tag is
 /// unknown or the record does not end within `bytes`.
 #[inline(always)]
-pub fn parse<const ID: usize>(bytes: &[u8], position: usize) -> Option<(Sub, usize)> {
+pub(crate) fn parse<const ID: usize>(bytes: &[u8], position: usize) -> Option<(Sub, usize)> {
     let tag = *bytes.get(position)?;
     let body = position + 1;
     let left = bytes.len() - body;
@@ -230,7 +230,7 @@ impl Details {
 }
 
 /// A class dump with names still as string ids.
-pub struct ClassDump<'a> {
+pub(crate) struct ClassDump<'a> {
     pub id: u64,
     pub super_class: u64,
     pub loader: u64,
@@ -246,7 +246,7 @@ pub struct ClassDump<'a> {
 
 impl<'a> ClassDump<'a> {
     /// The body of a class dump, after its tag.
-    pub fn parse(reader: &mut Reader<'a>) -> Option<Self> {
+    pub(crate) fn parse(reader: &mut Reader<'a>) -> Option<Self> {
         let id = reader.id()?;
         reader.u4()?;
         let (super_class, loader, signers, protection_domain) =
@@ -283,7 +283,7 @@ impl<'a> ClassDump<'a> {
     }
 
     /// Name ids and types of the instance fields; a field of unknown type ends the list.
-    pub fn fields(&self) -> impl Iterator<Item = (u64, FieldType)> + '_ {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (u64, FieldType)> + '_ {
         let mut reader = Reader::new(self.fields, 0, self.id_size);
         std::iter::from_fn(move || Some((reader.id()?, field_type(reader.u1()?)?)))
     }

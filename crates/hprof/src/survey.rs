@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use anthill_heap::phrases::count;
 use anthill_heap::{Missing, MissingKind, Progress, RootOrigin};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -19,14 +20,14 @@ const BATCH: usize = 32 << 20;
 const CHAIN: usize = 4;
 
 /// A stretch of whole sub-records.
-pub struct Span {
+pub(crate) struct Span {
     pub bytes: Range<usize>,
     /// How many of them are objects.
     pub objects: usize,
 }
 
 #[derive(Default)]
-pub struct Survey {
+pub(crate) struct Survey {
     /// In file order.
     pub spans: Vec<Span>,
     /// Of instances, arrays and classes.
@@ -42,7 +43,7 @@ pub struct Survey {
 }
 
 #[derive(Clone, Copy)]
-pub struct RawRoot {
+pub(crate) struct RawRoot {
     pub object: u64,
     pub origin: RootOrigin,
     pub thread: Option<u32>,
@@ -51,11 +52,11 @@ pub struct RawRoot {
 }
 
 /// What is known of a class when deciding whether an instance of it makes sense.
-pub type InstanceLengths = FxHashMap<u64, Option<usize>>;
+pub(crate) type InstanceLengths = FxHashMap<u64, Option<usize>>;
 
 /// Surveys all segments. Those with damage are read again, strictly, once `lengths` can be
 /// computed from the class dumps found so far.
-pub fn survey<const ID: usize>(
+pub(crate) fn survey<const ID: usize>(
     bytes: &[u8],
     segments: &[Range<usize>],
     progress: &dyn Progress,
@@ -92,7 +93,7 @@ pub fn survey<const ID: usize>(
 }
 
 /// Cuts items into batches of a moderate number of bytes, to work on in parallel.
-pub fn batches<T>(items: &[T], len: impl Fn(&T) -> usize) -> Vec<Range<usize>> {
+pub(crate) fn batches<T>(items: &[T], len: impl Fn(&T) -> usize) -> Vec<Range<usize>> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (index, item) in items.iter().enumerate() {
@@ -181,9 +182,10 @@ impl Part {
                     offset: Some(position as u64),
                     amount: (next - position) as u64,
                     what: match next - position {
-                        1 => "a byte of the heap makes no sense and was passed over".to_owned(),
+                        1 => "1 invalid byte of the heap was skipped".to_owned(),
                         many => {
-                            format!("{many} bytes of the heap make no sense and were passed over")
+                            let many = count(many as u64);
+                            format!("{many} invalid bytes of the heap were skipped")
                         }
                     },
                 });

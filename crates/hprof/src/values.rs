@@ -1,6 +1,7 @@
 //! Field values, array elements and string contents, read from the file when asked for.
 //!
-//! Recorded states have columns instead of a file: see `recorded`.
+//! Recorded states have columns instead of a file ([`RecordedValues`]); whoever asks for values need
+//! not know which it is.
 //! Only one object in 64 has its place in the file remembered; the records between are short,
 //! so the others are found by reading on from the nearest one before.
 
@@ -9,26 +10,27 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anthill_heap::{
-    ClassId, ClassKind, Column, Field, FieldType, HeapState, ObjectId, Quiet, Value,
+    ClassId, ClassKind, Column, Field, FieldType, HeapState, LocatedValues, ObjectId, Quiet,
+    RecordedValues, ReferenceCount, Value, ValuePosition,
 };
 
 use crate::columns::class_references;
 use crate::read::Reader;
-use crate::recorded::{Counted, Position, Recorded, RecordedValues};
 use crate::subrecord::{ClassDump, Sub, parse};
-use crate::{Content, Error};
+use crate::{DumpBytes, Error};
 
 /// The tag of a primitive array without elements.
 const NO_DATA: u8 = 0xc3;
 
+/// Where the values of all objects are.
 pub struct Records {
     path: PathBuf,
     id_size: u8,
     /// Of a recorded state; then there are no anchors and no file.
-    recorded: Option<Recorded>,
+    recorded: Option<LocatedValues>,
     anchor_objects: Column<u32>,
     anchor_positions: Column<u64>,
-    content: OnceLock<Option<Content>>,
+    content: OnceLock<Option<DumpBytes>>,
 }
 
 /// A field of an object with its value.
@@ -36,6 +38,7 @@ pub struct Records {
 pub struct FieldValue<'a> {
     /// The class that declares it.
     pub class: ClassId,
+    /// As its class declares it.
     pub name: &'a str,
     /// `None` if it was not recorded.
     pub value: Option<Value>,
@@ -47,12 +50,13 @@ pub struct FieldPlace {
     offset: u32,
     /// How many fields of reference types are before it.
     slot: u32,
+    /// What the values are.
     pub ty: FieldType,
 }
 
 /// Where the values of an object are in the file.
 #[derive(Clone)]
-enum Place {
+enum ValueLocation {
     Instance(Range<usize>),
     Objects {
         data: usize,
@@ -67,15 +71,16 @@ enum Place {
         start: usize,
     },
     /// An instance, a class object and an array of references that were recorded.
-    Recorded(Position),
+    Recorded(ValuePosition),
     RecordedClass,
     RecordedObjects {
-        at: Position,
+        at: ValuePosition,
         length: u32,
     },
 }
 
 impl Records {
+    /// The values in the file at `path`, in which the anchors are places of some objects.
     pub fn new(
         path: &Path,
         id_size: u8,
@@ -96,7 +101,7 @@ impl Records {
     pub fn recorded(path: &Path, values: RecordedValues) -> Self {
         let id_size = values.id_size;
         Records {
-            recorded: Some(Recorded::new(values)),
+            recorded: Some(LocatedValues::new(values)),
             ..Records::new(path, id_size, Column::default(), Column::default())
         }
     }
@@ -120,21 +125,23 @@ impl Records {
         self.has(FieldType::Byte)
     }
 
+    /// The objects whose places are remembered, and these places.
     pub fn anchors(&self) -> (&[u32], &[u64]) {
         (&self.anchor_objects, &self.anchor_positions)
     }
 
     /// Makes the file available without opening it again.
-    pub(crate) fn keep(&self, content: Content) {
+    pub(crate) fn keep(&self, content: DumpBytes) {
         let _ = self.content.set(Some(content));
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// The file that the values are in, or that the recorded state comes from.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Goes on with the file that somebody else has open.
-    pub(crate) fn take_over(&self, other: Records) {
+    pub fn take_over(&self, other: Records) {
         if let Some(Some(content)) = other.content.into_inner() {
             self.keep(content);
         }
@@ -143,7 +150,7 @@ impl Records {
     /// Opens the file, unless that is done; the values of later calls need it.
     pub fn open(&self) -> Result<(), Error> {
         if self.content.get().is_none() && self.recorded.is_none() {
-            self.keep(Content::open(&self.path, &Quiet)?);
+            self.keep(DumpBytes::open(&self.path, &Quiet)?);
         }
         Ok(())
     }
@@ -154,11 +161,11 @@ impl Records {
         }
         let content = self
             .content
-            .get_or_init(|| Content::open(&self.path, &Quiet).ok());
+            .get_or_init(|| DumpBytes::open(&self.path, &Quiet).ok());
         content.as_ref().map_or(&[], |content| content.bytes())
     }
 
-    fn place(&self, state: &HeapState, object: ObjectId) -> Option<Place> {
+    fn place(&self, state: &HeapState, object: ObjectId) -> Option<ValueLocation> {
         self.cursor().place(state, object)
     }
 
@@ -172,8 +179,8 @@ impl Records {
             end: 0,
             found: None,
             found_at: 0,
-            known: Position::default(),
-            counted: Counted::default(),
+            known: ValuePosition::default(),
+            counted: ReferenceCount::default(),
             strings: None,
         }
     }
@@ -204,6 +211,23 @@ impl Records {
         })
     }
 
+    /// The fields of objects of a class that are references, without the referent that the heap state
+    /// keeps apart.
+    pub fn reference_places<'a>(
+        &self,
+        state: &'a HeapState,
+        class: ClassId,
+    ) -> impl Iterator<Item = (&'a Field, FieldPlace)> + use<'a> {
+        let classes = state.classes();
+        let of = &classes[class as usize];
+        let fields = self.field_places(state, class);
+        let references = fields.filter(move |(declaring, field, _)| {
+            let declaring = &classes[*declaring as usize];
+            field.ty == FieldType::Object && !of.is_referent(declaring, field)
+        });
+        references.map(|(_, field, place)| (field, place))
+    }
+
     /// Where objects of a class have the field of that name nearest to their own class.
     pub fn field_place(&self, state: &HeapState, class: ClassId, name: &str) -> Option<FieldPlace> {
         let mut fields = self.field_places(state, class);
@@ -215,8 +239,8 @@ impl Records {
     pub fn fields<'a>(&self, state: &'a HeapState, object: ObjectId) -> Vec<FieldValue<'a>> {
         let mut cursor = self.cursor();
         let recorded = match cursor.place(state, object) {
-            Some(Place::Instance(_)) => false,
-            Some(Place::Recorded(_)) => true,
+            Some(ValueLocation::Instance(_)) => false,
+            Some(ValueLocation::Recorded(_)) => true,
             _ => return Vec::new(),
         };
         let mut fields = Vec::new();
@@ -310,7 +334,7 @@ impl Records {
     }
 
     /// How `from` names its reference to `to`: a field, an index, a static field. The first of
-    /// several, and `None` if there is none in the file.
+    /// several, and `None` if there is none in the file. A referent is no such reference.
     pub fn reference_name(
         &self,
         state: &HeapState,
@@ -319,32 +343,32 @@ impl Records {
     ) -> Option<String> {
         let address = Value::Object(state.addresses.address(to));
         match self.place(state, from)? {
-            Place::Instance(_) | Place::Recorded(_) => {
-                let field = self
-                    .fields(state, from)
-                    .into_iter()
-                    .find(|field| field.value == Some(address))?;
-                Some(field.name.to_owned())
+            ValueLocation::Instance(_) | ValueLocation::Recorded(_) => {
+                let mut cursor = self.cursor();
+                let mut places = self.reference_places(state, state.class_id(from));
+                let (field, _) =
+                    places.find(|(_, place)| cursor.field(state, from, *place) == Some(address))?;
+                Some(field.name.clone())
             }
-            Place::RecordedObjects { at, length } => {
+            ValueLocation::RecordedObjects { at, length } => {
                 let mut references = state.references(from).iter();
                 let index = references.position(|&reference| reference == to)?;
                 let slot = self.recorded.as_ref()?.slot_of(at, length, index)?;
                 Some(format!("[{slot}]"))
             }
-            Place::RecordedClass => {
+            ValueLocation::RecordedClass => {
                 let class = &state.classes()[state.mirrored(from)? as usize];
                 let field = class.statics.iter().find(|field| field.value == address)?;
                 Some(format!("static {}", field.name))
             }
-            Place::Objects { length, .. } => {
+            ValueLocation::Objects { length, .. } => {
                 let index = self
                     .elements(state, from, 0..length)
                     .iter()
                     .position(|&value| value == address)?;
                 Some(format!("[{index}]"))
             }
-            Place::Class { start } => {
+            ValueLocation::Class { start } => {
                 let class = &state.classes()[state.mirrored(from)? as usize];
                 let field = class.statics.iter().find(|field| field.value == address);
                 field
@@ -357,7 +381,7 @@ impl Records {
                             .map(|index| format!("constant pool [{index}]"))
                     })
             }
-            Place::Primitives { .. } => None,
+            ValueLocation::Primitives { .. } => None,
         }
     }
 }
@@ -373,12 +397,12 @@ pub struct Cursor<'r> {
     /// The first object that cannot be found by reading on: an anchor of its own has its place.
     end: ObjectId,
     /// The object found last.
-    found: Option<(ObjectId, Place)>,
+    found: Option<(ObjectId, ValueLocation)>,
     /// Where its record begins.
     found_at: usize,
     /// Where the values of the recorded object found last are.
-    known: Position,
-    counted: Counted,
+    known: ValuePosition,
+    counted: ReferenceCount,
     /// Of the class whose text was asked for last, if it is that of strings.
     strings: Option<(ClassId, Option<StringFields>)>,
 }
@@ -408,9 +432,10 @@ impl StringFields {
 }
 
 impl Cursor<'_> {
-    fn place(&mut self, state: &HeapState, object: ObjectId) -> Option<Place> {
+    fn place(&mut self, state: &HeapState, object: ObjectId) -> Option<ValueLocation> {
         match &self.found {
             Some((found, place)) if *found == object => Some(place.clone()),
+            _ if object >= state.len() => None,
             _ => {
                 self.found = None;
                 let place = match (&self.records.recorded, self.records.id_size) {
@@ -426,27 +451,29 @@ impl Cursor<'_> {
 
     fn recorded_place(
         &mut self,
-        recorded: &Recorded,
+        recorded: &LocatedValues,
         state: &HeapState,
         object: ObjectId,
-    ) -> Option<Place> {
+    ) -> Option<ValueLocation> {
         if state.mirrored(object).is_some() {
-            return Some(Place::RecordedClass);
+            return Some(ValueLocation::RecordedClass);
         }
         let at = recorded.position(state, object, self.known);
         self.known = at;
         let length = state.detail(object);
         match state.class(object).kind {
-            ClassKind::Array(FieldType::Object) => Some(Place::RecordedObjects { at, length }),
+            ClassKind::Array(FieldType::Object) => {
+                Some(ValueLocation::RecordedObjects { at, length })
+            }
             ClassKind::Array(element) => {
                 recorded.contents()?;
-                Some(Place::Primitives {
+                Some(ValueLocation::Primitives {
                     data: usize::try_from(at.bytes).ok()?,
                     element,
                     length,
                 })
             }
-            _ => Some(Place::Recorded(at)),
+            _ => Some(ValueLocation::Recorded(at)),
         }
     }
 
@@ -458,13 +485,17 @@ impl Cursor<'_> {
         after.checked_sub(1).map(|space| spaces[space].1.as_str())
     }
 
-    fn seek<const ID: usize>(&mut self, state: &HeapState, object: ObjectId) -> Option<Place> {
+    fn seek<const ID: usize>(
+        &mut self,
+        state: &HeapState,
+        object: ObjectId,
+    ) -> Option<ValueLocation> {
         if object < self.next || object >= self.end {
             self.jump(object)?;
         }
         loop {
             let (sub, end) = parse::<ID>(self.bytes, self.position)?;
-            let found = place_of(self.bytes, self.position, sub, end);
+            let found = location_of(self.bytes, self.position, sub, end);
             self.found_at = self.position;
             self.position = end;
             let Some((id, place)) = found.filter(|(id, _)| *id != 0) else {
@@ -497,11 +528,11 @@ impl Cursor<'_> {
     ) -> Option<Value> {
         let id_size = self.records.id_size;
         match self.place(state, object)? {
-            Place::Instance(data) => {
+            ValueLocation::Instance(data) => {
                 let position = data.start.checked_add(field.offset as usize)?;
                 Reader::new(&self.bytes[..data.end], position, id_size.into()).value(field.ty)
             }
-            Place::Recorded(at) => {
+            ValueLocation::Recorded(at) => {
                 let recorded = self.records.recorded.as_ref()?;
                 if field.ty == FieldType::Object {
                     return recorded.reference(state, at, field.slot);
@@ -521,7 +552,7 @@ impl<'r> Cursor<'r> {
     /// arrays of primitive types.
     pub fn raw(&mut self, state: &HeapState, object: ObjectId) -> Option<&'r [u8]> {
         let data = match self.place(state, object)? {
-            Place::Instance(data) => data,
+            ValueLocation::Instance(data) => data,
             place => {
                 let (data, element, length) = place.array()?;
                 if state.array_length(object) != Some(length) {
@@ -557,7 +588,7 @@ impl Cursor<'_> {
             return None;
         };
         let array = state.addresses.find(address)?;
-        let Place::Primitives {
+        let ValueLocation::Primitives {
             data,
             element,
             length,
@@ -603,7 +634,7 @@ impl Cursor<'_> {
     /// An element of an array.
     pub fn element(&mut self, state: &HeapState, object: ObjectId, index: u32) -> Option<Value> {
         let place = self.place(state, object)?;
-        if let Place::RecordedObjects { at, length } = place {
+        if let ValueLocation::RecordedObjects { at, length } = place {
             let recorded = self.records.recorded.as_ref()?;
             return (index < length)
                 .then(|| recorded.element(state, at, index, &mut self.counted))
@@ -619,12 +650,12 @@ impl Cursor<'_> {
     }
 }
 
-impl Place {
+impl ValueLocation {
     /// Where the elements of an array begin, what and how many they are.
     fn array(&self) -> Option<(usize, FieldType, u32)> {
         match *self {
-            Place::Objects { data, length } => Some((data, FieldType::Object, length)),
-            Place::Primitives {
+            ValueLocation::Objects { data, length } => Some((data, FieldType::Object, length)),
+            ValueLocation::Primitives {
                 data,
                 element,
                 length,
@@ -635,12 +666,19 @@ impl Place {
 }
 
 /// The object a record is about, and where its values are.
-fn place_of(bytes: &[u8], position: usize, sub: Sub, end: usize) -> Option<(u64, Place)> {
+fn location_of(
+    bytes: &[u8],
+    position: usize,
+    sub: Sub,
+    end: usize,
+) -> Option<(u64, ValueLocation)> {
     match sub {
-        Sub::Instance { id, data, len, .. } => Some((id, Place::Instance(data..data + len))),
+        Sub::Instance { id, data, len, .. } => {
+            Some((id, ValueLocation::Instance(data..data + len)))
+        }
         Sub::ObjectArray {
             id, data, length, ..
-        } => Some((id, Place::Objects { data, length })),
+        } => Some((id, ValueLocation::Objects { data, length })),
         Sub::PrimitiveArray {
             id,
             element,
@@ -654,7 +692,7 @@ fn place_of(bytes: &[u8], position: usize, sub: Sub, end: usize) -> Option<(u64,
                 length
             };
             let data = end - length as usize * element.size(0) as usize;
-            let place = Place::Primitives {
+            let place = ValueLocation::Primitives {
                 data,
                 element,
                 length,
@@ -663,7 +701,7 @@ fn place_of(bytes: &[u8], position: usize, sub: Sub, end: usize) -> Option<(u64,
         }
         Sub::Class { id } => {
             let start = position + 1;
-            Some((id, Place::Class { start }))
+            Some((id, ValueLocation::Class { start }))
         }
         Sub::Root { .. } | Sub::Space { .. } => None,
     }

@@ -13,7 +13,7 @@ const NONE: NodeId = NodeId::MAX;
 const PERIOD: usize = 4;
 
 /// The part of the dominator tree that retains much.
-pub struct Large<'a> {
+pub(crate) struct Large<'a> {
     state: &'a HeapState,
     dominators: &'a Dominators,
     /// Those that no single object dominates, largest first.
@@ -26,7 +26,7 @@ pub struct Large<'a> {
 }
 
 /// Where a way down ended.
-pub struct Accumulation {
+pub(crate) struct Accumulation {
     /// All on the way, the first and the last included.
     pub way: Vec<NodeId>,
     /// The object below which memory fans out: the last on the way, or the head of a list.
@@ -35,7 +35,7 @@ pub struct Accumulation {
 
 impl<'a> Large<'a> {
     /// All nodes that retain at least so many bytes.
-    pub fn new(state: &'a HeapState, dominators: &'a Dominators, least: u64) -> Self {
+    pub(crate) fn new(state: &'a HeapState, dominators: &'a Dominators, least: u64) -> Self {
         let is_large = |node: NodeId| dominators.retained(node) >= least;
         let immediate: &[u32] = &dominators.immediate;
         let mut largest = Buffer::filled(immediate.len(), NONE);
@@ -76,7 +76,7 @@ impl<'a> Large<'a> {
     }
 
     /// The large children of a node, largest first.
-    pub fn children(&self, node: NodeId) -> Vec<NodeId> {
+    pub(crate) fn children(&self, node: NodeId) -> Vec<NodeId> {
         let others = self.others.iter().filter(|(above, _)| *above == node);
         let largest = self.largest(node);
         let mut children: Vec<NodeId> = largest
@@ -89,7 +89,7 @@ impl<'a> Large<'a> {
     }
 
     /// Goes down from `start` as long as one child retains more than `share` of all.
-    pub fn below(&self, start: NodeId, share: f64) -> Accumulation {
+    pub(crate) fn below(&self, start: NodeId, share: f64) -> Accumulation {
         let mut way = vec![start];
         let mut at = start;
         while let Some(child) = self.passed_on_to(at, share) {

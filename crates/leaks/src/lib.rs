@@ -1,18 +1,32 @@
 //! Leak suspects: the few objects, groups of owners and classes that keep a disproportionate share
-//! of the reachable heap alive (after HeapLens' four phases, with exact sizes and owner fronts). And
-//! waste: what could be saved without anything else being kept alive.
+//! of the reachable heap alive (after HeapLens' four phases, with exact sizes and owner fronts), with the
+//! paths, contents, patterns and fingerprints that explain them. And waste: what could be saved without
+//! anything else being kept alive.
 //!
-//! Knows heap states, graphs and the values in the file, but neither how results are named nor how they are shown.
+//! Decides what is suspicious; knows nothing of how results are shown.
+
+#![warn(missing_docs)]
 
 mod accumulation;
+mod alike;
+mod fingerprint;
+mod fronts;
+mod leak;
+mod loaders;
 mod owners;
+mod patterns;
+mod place;
+mod report;
 mod roles;
 mod suspects;
 mod waste;
 
+pub use fronts::{OwnerFront, owner_fronts};
+pub use leak::Leak;
 pub use owners::{Owners, fronts_of};
+pub use patterns::{ListenerSign, LoaderHolder, Pattern};
+pub use place::{Elements, FieldPlace};
+pub use report::{ContainedClass, Report, ReportedSuspect, report};
 pub use roles::Roles;
-pub use suspects::{
-    Input, Kept, KeptGroup, Severity, Subject, Suspect, Suspects, Thresholds, suspects,
-};
-pub use waste::{Detail, Finding, Holder, HolderPlace, Row, WasteInput, WasteKind, waste};
+pub use suspects::{Kept, KeptGroup, Severity, Subject, Suspect, Suspects, Thresholds, suspects};
+pub use waste::{Detail, Finding, Holder, HolderPlace, Row, WasteKind, holder_name, waste};

@@ -9,16 +9,18 @@ use crate::roles::Roles;
 
 /// Objects that together keep a group alive.
 pub struct Owners {
+    /// Those who own.
     pub owners: Vec<NodeId>,
     /// All that would die with them.
     pub closure: BitSet,
+    /// What dies with them, counted.
     pub retained: GroupTotals,
     /// Bytes of the group that would die with them, and of all of it that is reachable.
     pub covered: (u64, u64),
 }
 
 /// The first front, from the roots on, of objects that mean something to a person.
-pub fn owners_of(
+pub(crate) fn owners_of(
     graph: &Graph,
     dominators: &Dominators,
     roles: &Roles,

@@ -2,6 +2,7 @@
 
 use anthill_graph::{Dominators, NodeId};
 use anthill_heap::{ClassId, ClassKind, HeapState};
+use anthill_structures::Structures;
 
 /// Packages whose classes come with the JVM, or with Android.
 const PLATFORM: [&str; 10] = [
@@ -17,6 +18,26 @@ const PLATFORM: [&str; 10] = [
     "org.apache.harmony.",
 ];
 
+/// Classes in which the JVM and its libraries keep what every program needs: opened jar files, modules,
+/// method handles, security providers.
+const JVM_OWN: [&str; 8] = [
+    "java.util.zip.ZipFile",
+    "java.util.jar.",
+    "java.lang.invoke.",
+    "java.lang.module.",
+    "java.lang.Module",
+    "java.security.",
+    "jdk.internal.",
+    "sun.",
+];
+
+/// Classes whose objects hold one thing.
+const WRAPPERS: [&str; 3] = [
+    "java.util.concurrent.atomic.",
+    "java.util.Optional",
+    "kotlinx.atomicfu.",
+];
+
 const CLEANERS: [&str; 3] = ["java.lang.ref.", "jdk.internal.ref.", "sun.misc.Cleaner"];
 
 /// What classes are, decided once.
@@ -30,9 +51,11 @@ pub struct Roles<'a> {
     is_thread: Vec<bool>,
     is_inner_part: Vec<bool>,
     is_platform: Vec<bool>,
+    structures: Option<&'a Structures>,
 }
 
 impl<'a> Roles<'a> {
+    /// The roles of all classes of a heap.
     pub fn new(state: &'a HeapState, dominators: &'a Dominators) -> Self {
         let classes = 0..state.classes().len() as ClassId;
         let name = |class: ClassId| state.classes()[class as usize].name.as_str();
@@ -64,16 +87,49 @@ impl<'a> Roles<'a> {
                 .collect(),
             is_inner_part: classes
                 .clone()
-                .map(|class| is_platform(class) && (is_array(class) || name(class).contains('$')))
+                .map(|class| {
+                    let is_wrapper = WRAPPERS
+                        .iter()
+                        .any(|prefix| name(class).starts_with(prefix));
+                    is_array(class)
+                        || is_wrapper
+                        || is_platform(class) && name(class).contains('$')
+                        || name(class).contains("$$Lambda")
+                })
                 .collect(),
             is_platform: classes.map(is_platform).collect(),
+            structures: None,
         }
+    }
+
+    /// The same for a heap whose data structures are known.
+    pub fn with_structures(mut self, structures: &'a Structures) -> Self {
+        self.structures = Some(structures);
+        self
+    }
+
+    /// Whether it stands for a data structure.
+    pub(crate) fn is_structure(&self, node: NodeId) -> bool {
+        let found = |structures: &Structures| structures.of_head(node).is_some();
+        node < self.state.len() && self.structures.is_some_and(found)
+    }
+
+    /// Whether it is part of a data structure, or hardly more than a reference: a person looks past it.
+    pub(crate) fn is_part(&self, node: NodeId) -> bool {
+        self.is_inner(node) || self.is_structure(node)
+    }
+
+    fn is_inner(&self, node: NodeId) -> bool {
+        let internal = |structures: &Structures| structures.internals.contains(node);
+        self.of(node, &self.is_inner_part)
+            || node < self.state.len() && self.structures.is_some_and(internal)
     }
 
     fn of(&self, node: NodeId, of_class: &[bool]) -> bool {
         node < self.state.len() && of_class[self.state.class_id(node) as usize]
     }
 
+    /// Whether it is a class loader.
     pub fn is_loader(&self, node: NodeId) -> bool {
         self.of(node, &self.is_loader)
     }
@@ -81,6 +137,27 @@ impl<'a> Roles<'a> {
     /// Whether a class, or the element class of an array, belongs to the JVM and not to the program.
     pub fn is_platform_class(&self, class: ClassId) -> bool {
         self.is_platform[class as usize]
+    }
+
+    /// Whether a class is one in which the JVM keeps what every program needs.
+    pub(crate) fn is_jvm_class(&self, class: ClassId) -> bool {
+        let name = &self.state.classes()[class as usize].name;
+        JVM_OWN.iter().any(|prefix| name.starts_with(prefix))
+    }
+
+    /// Whether the JVM itself holds an object: a class of its own does, or no class at all, only a
+    /// handle to an array.
+    pub(crate) fn is_held_by_jvm(&self, node: NodeId) -> bool {
+        let around = std::iter::once(node).chain(self.dominators.chain(node));
+        let mut around = around.filter(|&node| node < self.state.len());
+        let is_array = |node: NodeId| self.state.array_length(node).is_some();
+        if self.dominators.chain(node).next().is_none() && is_array(node) {
+            return self.is_platform_class(self.state.class_id(node));
+        }
+        around.any(|node| match self.state.mirrored(node) {
+            Some(class) => self.is_jvm_class(class),
+            None => self.is_jvm_class(self.state.class_id(node)),
+        })
     }
 
     /// One of the loaders that every program has; it keeps nearly all of it alive.
@@ -92,7 +169,7 @@ impl<'a> Roles<'a> {
     pub fn recognisable(&self, node: NodeId) -> NodeId {
         let mut named = node;
         for above in self.dominators.chain(node) {
-            if !self.of(named, &self.is_inner_part) || self.is_frame(above) {
+            if !self.is_inner(named) || self.is_frame(above) {
                 break;
             }
             named = above;
@@ -105,6 +182,7 @@ impl<'a> Roles<'a> {
         node >= self.state.len() || self.is_frame_class(self.state.class_id(node))
     }
 
+    /// Whether objects of the class only hold everything together, like threads and loaders.
     pub fn is_frame_class(&self, class: ClassId) -> bool {
         let (class, kind) = (class as usize, self.state.classes()[class as usize].kind);
         self.is_loader[class]

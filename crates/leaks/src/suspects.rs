@@ -3,9 +3,13 @@
 
 use anthill_graph::{Dominators, FrontOptions, Graph, NodeId, UNREACHABLE, gc_closure_among};
 use anthill_heap::{BitSet, Cancelled, ClassId, Progress};
+use anthill_session::{Error, Grouping, Session, package_group};
+use anthill_structures::Structures;
 use serde::Serialize;
 
 use crate::accumulation::Large;
+use crate::alike::add_alike;
+use crate::loaders::put_stopped_loaders_first;
 use crate::owners::{Owners, owners_of};
 use crate::roles::Roles;
 
@@ -58,28 +62,37 @@ impl Thresholds {
     }
 }
 
+/// How much of the heap a suspect retains, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
+    /// Enough to look at.
     Medium,
+    /// So much that the program is in danger.
     High,
 }
 
+/// Who is suspected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A class loader with all that was loaded and made by it.
     Loader(NodeId),
+    /// One object that keeps much alive alone.
     Object(NodeId),
     /// Objects none of which keeps alive alone what they keep alive together.
     Owners(Vec<NodeId>),
     /// All objects of a class.
     Class(ClassId),
+    /// Objects that are held in the same way, each of which keeps little alive.
+    Alike(Vec<NodeId>),
 }
 
 /// The objects that owners keep alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
+    /// What they have in common.
     pub group: KeptGroup,
+    /// How many.
     pub objects: u64,
     /// Bytes of them that would die with the owners, and all.
     pub covered: (u64, u64),
@@ -88,15 +101,36 @@ pub struct Kept {
 /// What objects that are kept alive have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptGroup {
+    /// Their class.
     Class(ClassId),
-    /// The number of the package in [`Input::packages`].
+    /// The number of their package among the packages of the analysis.
     Package(u32),
 }
 
+impl KeptGroup {
+    /// The name of the class or package.
+    pub fn name(self, session: &Session) -> String {
+        match self {
+            KeptGroup::Class(class) => session.state().classes()[class as usize].name.clone(),
+            KeptGroup::Package(package) => {
+                let packages = session
+                    .analysis()
+                    .map(|analysis| &analysis.groups().packages);
+                let name = packages.ok().and_then(|names| names.get(package as usize));
+                format!("package {}", name.map_or("", String::as_str))
+            }
+        }
+    }
+}
+
+/// Where memory accumulates, and how much.
 #[derive(Clone, Debug)]
 pub struct Suspect {
+    /// Who keeps it alive.
     pub subject: Subject,
+    /// Bytes that would die with the subject.
     pub retained: u64,
+    /// How bad that is.
     pub severity: Severity,
     /// The object below which memory fans out.
     pub accumulation: Option<NodeId>,
@@ -104,37 +138,100 @@ pub struct Suspect {
     pub kept: Option<Kept>,
 }
 
+/// All suspects of a heap.
 pub struct Suspects {
-    /// Those that retain most first, but classes of the JVM itself last.
+    /// Class loaders of stopped components, then those that retain most, classes of the JVM itself last.
     pub suspects: Vec<Suspect>,
     /// Objects that retain much because the suspects are below them, outermost first.
     pub context: Vec<NodeId>,
 }
 
 /// What is known of the heap.
-pub struct Input<'a> {
-    pub graph: &'a Graph<'a>,
-    pub dominators: &'a Dominators,
+struct Input<'a> {
+    /// The reachable heap.
+    graph: &'a Graph<'a>,
+    /// Who keeps what alive alone.
+    dominators: &'a Dominators,
     /// By class: its reachable objects and what they retain together.
-    pub classes: &'a [(u64, u64)],
+    classes: &'a [(u64, u64)],
     /// By package: the same.
-    pub packages: &'a [(u64, u64)],
+    packages: &'a [(u64, u64)],
     /// By class: its package.
-    pub package_of: &'a [u32],
+    package_of: &'a [u32],
     /// Bytes of the reachable heap.
-    pub reachable: u64,
-    pub progress: &'a dyn Progress,
+    reachable: u64,
+    /// What is part of what, where that is known.
+    structures: Option<&'a Structures>,
+    /// Who watches.
+    progress: &'a dyn Progress,
 }
 
-pub fn suspects(input: &Input, thresholds: &Thresholds) -> Result<Suspects, Cancelled> {
+/// Finds the suspects of a heap, without explaining them. Class loaders of components that were stopped come
+/// first, and the others by what they retain.
+pub fn suspects(session: &Session, thresholds: &Thresholds) -> Result<Suspects, Error> {
+    let analysis = session.analysis()?;
+    let graph = session.owners_graph()?;
+    let rows = |grouping| -> Vec<(u64, u64)> {
+        let rows = analysis.rows(grouping).iter();
+        rows.map(|row| (row.objects - row.unreachable_objects, row.retained))
+            .collect()
+    };
+    let names = &analysis.groups().packages;
+    let package_of: Vec<u32> = session
+        .state()
+        .classes()
+        .iter()
+        .map(|class| {
+            let package = package_group(class);
+            let found = names.binary_search_by(|name| name.as_str().cmp(package));
+            found.unwrap_or_default() as u32
+        })
+        .collect();
+    let input = Input {
+        graph: &graph,
+        dominators: session.owner_dominators()?,
+        classes: &rows(Grouping::Class),
+        packages: &rows(Grouping::Package),
+        package_of: &package_of,
+        reachable: analysis.total().retained,
+        structures: Some(session.structures()?),
+        progress: session.progress(),
+    };
+    let mut found = find(&input, thresholds)?;
+    add_alike(session, &mut found.suspects, thresholds)?;
+    drop_everywhere(session, &mut found.suspects)?;
+    put_stopped_loaders_first(session, &mut found.suspects, thresholds)?;
+    Ok(found)
+}
+
+/// That there are many strings names no culprit, if there is one.
+fn drop_everywhere(session: &Session, suspects: &mut Vec<Suspect>) -> Result<(), Error> {
+    let roles = Roles::new(session.state(), session.owner_dominators()?);
+    let names_culprit = |suspect: &Suspect| match suspect.subject {
+        Subject::Class(class) => !roles.is_platform_class(class),
+        _ => true,
+    };
+    if suspects.iter().any(names_culprit) {
+        suspects.retain(names_culprit);
+    }
+    // The sort is stable: what retains as much keeps its order.
+    suspects.sort_by_key(|suspect| std::cmp::Reverse((suspect.severity, suspect.retained)));
+    Ok(())
+}
+
+fn find(input: &Input, thresholds: &Thresholds) -> Result<Suspects, Cancelled> {
     input
         .progress
-        .stage("looking for suspects", u64::from(input.graph.len()));
+        .stage("finding suspects", u64::from(input.graph.len()));
     let least = input.share(thresholds.object);
+    let roles = Roles::new(input.graph.state, input.dominators);
     let finder = Finder {
         input,
         thresholds,
-        roles: Roles::new(input.graph.state, input.dominators),
+        roles: match input.structures {
+            Some(structures) => roles.with_structures(structures),
+            None => roles,
+        },
         large: Large::new(input.graph.state, input.dominators, least.max(1)),
         least,
     };
@@ -150,7 +247,7 @@ impl Input<'_> {
 }
 
 /// An object below which memory fans out.
-struct Place {
+struct AccumulationPoint {
     at: NodeId,
     /// A class loader that passes it all on to the object.
     loader: Option<NodeId>,
@@ -191,7 +288,7 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     /// Where memory accumulates, those above before those below.
-    fn places(&self) -> Vec<Place> {
+    fn places(&self) -> Vec<AccumulationPoint> {
         let pass_through = self.thresholds.pass_through / 100.0;
         let mut starts: Vec<NodeId> = self.large.tops.iter().rev().copied().collect();
         let mut places = Vec::new();
@@ -203,7 +300,7 @@ impl Finder<'_> {
             };
             let retained_below: u64 = below.iter().map(|&node| self.retained(node)).sum();
             let accumulates = !self.roles.is_context(found.at) && self.are_alike(&below);
-            places.push(Place {
+            places.push(AccumulationPoint {
                 at: found.at,
                 loader: found
                     .way
@@ -267,7 +364,7 @@ impl Finder<'_> {
         bytes as f64 >= self.thresholds.explained / 100.0 * self.retained(node) as f64
     }
 
-    fn judge(&self, mut places: Vec<Place>) -> Result<Suspects, Cancelled> {
+    fn judge(&self, mut places: Vec<AccumulationPoint>) -> Result<Suspects, Cancelled> {
         let single: Vec<NodeId> = places
             .iter()
             .filter(|place| !place.explained && !self.roles.is_context(place.at))
@@ -303,8 +400,9 @@ impl Finder<'_> {
                 if self.keeps_more_than(covered, retained, &group)
                     && !self.is_mostly_within(&covered.objects, class, &group)
                 {
-                    covered.add(&self.closure(&group));
-                    suspects.push(self.of_class(class));
+                    let closure = self.closure(&group);
+                    covered.add(&closure);
+                    suspects.push(self.of_class(class, self.input.graph.totals(&closure).bytes));
                 }
             }
             suspects
@@ -325,7 +423,7 @@ impl Finder<'_> {
         }
         suspects.extend(of_classes(everywhere, &mut covered));
         self.explain(&mut places, &of_owners);
-        let (context, single): (Vec<Place>, Vec<Place>) = places
+        let (context, single): (Vec<AccumulationPoint>, Vec<AccumulationPoint>) = places
             .into_iter()
             .partition(|place| place.explained || self.is_own(place.at));
         let mut single: Vec<Suspect> = single.iter().map(|place| self.of_place(place)).collect();
@@ -338,6 +436,7 @@ impl Finder<'_> {
         });
         single.truncate(self.thresholds.most);
         suspects.extend(single);
+        self.acquit(&mut suspects);
         // That there are many strings names no culprit.
         let is_everywhere = |suspect: &Suspect| match suspect.subject {
             Subject::Class(class) => self.roles.is_platform_class(class),
@@ -351,6 +450,24 @@ impl Finder<'_> {
         })
     }
 
+    /// Drops what the JVM keeps for itself.
+    fn acquit(&self, suspects: &mut Vec<Suspect>) {
+        suspects.retain(|suspect| match &suspect.subject {
+            Subject::Object(node) => {
+                !self.roles.is_held_by_jvm(*node) || !self.has_only_jvm_objects(*node)
+            }
+            Subject::Class(class) => !self.roles.is_jvm_class(*class),
+            Subject::Loader(_) | Subject::Owners(_) | Subject::Alike(_) => true,
+        });
+    }
+
+    fn has_only_jvm_objects(&self, node: NodeId) -> bool {
+        let state = self.input.graph.state;
+        let within = self.input.dominators.dominated_by(&[node]);
+        let mut objects = within.iter().filter(|&node| node < state.len());
+        objects.all(|node| self.roles.is_platform_class(state.class_id(node)))
+    }
+
     /// What the program's own loader holds everything with.
     fn is_own(&self, node: NodeId) -> bool {
         let mut around = std::iter::once(node).chain(self.input.dominators.chain(node));
@@ -362,9 +479,9 @@ impl Finder<'_> {
 
     /// Marks the places that retain much because of the places below them and of what owners retain
     /// together. An owner that keeps alive what a place dominates is below the place itself.
-    fn explain(&self, places: &mut [Place], of_owners: &BitSet) {
+    fn explain(&self, places: &mut [AccumulationPoint], of_owners: &BitSet) {
         let dominators = self.input.dominators;
-        let counts = |place: &Place| place.explained || !self.is_own(place.at);
+        let counts = |place: &AccumulationPoint| place.explained || !self.is_own(place.at);
         let known: Vec<NodeId> = places
             .iter()
             .filter(|place| counts(place))
@@ -390,7 +507,7 @@ impl Finder<'_> {
         self.thresholds.severity(retained, self.input.reachable)
     }
 
-    fn of_place(&self, place: &Place) -> Suspect {
+    fn of_place(&self, place: &AccumulationPoint) -> Suspect {
         let (node, subject) = match place.loader {
             Some(loader) => (loader, Subject::Loader(loader)),
             None => {
@@ -557,8 +674,7 @@ impl Finder<'_> {
         }
     }
 
-    fn of_class(&self, class: ClassId) -> Suspect {
-        let retained = self.input.classes[class as usize].1;
+    fn of_class(&self, class: ClassId, retained: u64) -> Suspect {
         Suspect {
             subject: Subject::Class(class),
             retained,
@@ -615,9 +731,10 @@ mod tests {
                 .collect::<Vec<_>>(),
             package_of: &package_of,
             reachable: row(&|_| true).1,
+            structures: None,
             progress: &Quiet,
         };
-        suspects(&input, &Thresholds::default()).unwrap()
+        find(&input, &Thresholds::default()).unwrap()
     }
 
     /// The suspects of a heap in which two registries hold objects of so many classes of one package.

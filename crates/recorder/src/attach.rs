@@ -28,30 +28,32 @@ pub struct Jvm {
 }
 
 impl Jvm {
+    /// The JVM that has this process number, if it is one that can be attached to.
     pub fn find(pid: u32) -> Result<Self, Error> {
         let process = PathBuf::from(format!("/proc/{pid}"));
         let refused = |reason: String| Error::Attach { pid, reason };
         let metadata = fs::metadata(&process)
-            .map_err(|_| refused("there is no such process; `jps` lists the JVMs".to_owned()))?;
+            .map_err(|_| refused("no such process; `jps` lists the JVMs".to_owned()))?;
         let me = geteuid().as_raw();
         if metadata.uid() != me {
             return Err(refused(format!(
-                "it belongs to user {}, and a JVM answers only its own user; run this as that user",
+                "belongs to user {}, and a JVM responds only to its own user; run this command \
+                as that user",
                 metadata.uid()
             )));
         }
         let status = fs::read_to_string(process.join("status"))
-            .map_err(|error| refused(format!("its state cannot be read: {error}")))?;
+            .map_err(|error| refused(format!("cannot read its state: {error}")))?;
         if !is_jvm(&process) {
-            return Err(refused("it is no JVM; `jps` lists the JVMs".to_owned()));
+            return Err(refused("not a JVM; `jps` lists the JVMs".to_owned()));
         }
         if !catches_quit(&status) {
-            let reason = "it does not catch SIGQUIT (is it still starting, or was it started with \
-                          -Xrs?); start it with `anthill record` instead";
+            let reason = "does not handle SIGQUIT: it is still starting or was started with \
+            -Xrs; start it with `anthill record` instead";
             return Err(refused(reason.to_owned()));
         }
         if has_flag(&process, "-XX:+DisableAttachMechanism") {
-            let reason = "it was started with -XX:+DisableAttachMechanism; start it with \
+            let reason = "was started with -XX:+DisableAttachMechanism; start it with \
                           `anthill record` instead";
             return Err(refused(reason.to_owned()));
         }
@@ -61,6 +63,7 @@ impl Jvm {
         })
     }
 
+    /// Its process number, as we see it.
     pub fn pid(&self) -> u32 {
         self.pid
     }
@@ -77,7 +80,7 @@ impl Jvm {
         let answer = self.ask(&["load", &library, "true", options])?;
         match answer.trim() {
             "0" | "return code: 0" | "" => Ok(()),
-            said => Err(self.refused(format!("it does not load the agent: {said}"))),
+            said => Err(self.refused(format!("refuses to load the agent: {said}"))),
         }
     }
 
@@ -88,7 +91,7 @@ impl Jvm {
         if answer.contains("Heap dump file created") {
             Ok(())
         } else {
-            Err(self.refused(format!("it writes no dump: {}", answer.trim())))
+            Err(self.refused(format!("did not write a dump: {}", answer.trim())))
         }
     }
 
@@ -111,10 +114,10 @@ impl Jvm {
         let asked = socket
             .write_all(&request)
             .and_then(|()| socket.read_to_string(&mut answer));
-        asked.map_err(|error| self.refused(format!("it broke off: {error}")))?;
+        asked.map_err(|error| self.refused(format!("the connection broke: {error}")))?;
         match answer.split_once('\n').unwrap_or((&answer, "")) {
             ("0", said) => Ok(said.to_owned()),
-            (code, said) => Err(self.refused(format!("it refused with {code}: {}", said.trim()))),
+            (code, said) => Err(self.refused(format!("refused with code {code}: {}", said.trim()))),
         }
     }
 
@@ -145,7 +148,7 @@ impl Jvm {
             }
         }
         let Some(request) = request else {
-            let reason = "no file can be made in its working folder or its /tmp".to_owned();
+            let reason = "cannot create a file in its working directory or its /tmp".to_owned();
             return Err(self.refused(reason));
         };
         let woken = self.wait_for(socket);
@@ -161,7 +164,7 @@ impl Jvm {
         // Once: a JVM that does not see the request prints the stacks of its threads.
         let sent = pid.map(|pid| kill_process(pid, Signal::QUIT));
         if !matches!(sent, Some(Ok(()))) {
-            return Err(self.refused("it is gone".to_owned()));
+            return Err(self.refused("the process has ended".to_owned()));
         }
         while Instant::now() < deadline {
             thread::sleep(pause);
@@ -171,7 +174,8 @@ impl Jvm {
             }
         }
         let reason = format!(
-            "it does not answer within {} s; was it started with -XX:+DisableAttachMechanism?",
+            "did not respond within {} s; it may have been started with \
+            -XX:+DisableAttachMechanism",
             PATIENCE.as_secs()
         );
         Err(self.refused(reason))
@@ -218,7 +222,7 @@ mod tests {
             .spawn()
             .unwrap();
         let refused = Jvm::find(sleeper.id()).err().unwrap().to_string();
-        assert!(refused.contains("it is no JVM"), "{refused}");
+        assert!(refused.contains("not a JVM"), "{refused}");
         assert!(sleeper.try_wait().unwrap().is_none(), "it was killed");
         sleeper.kill().unwrap();
         sleeper.wait().unwrap();

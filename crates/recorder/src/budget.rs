@@ -18,18 +18,18 @@ const SMALLEST_STATE: f64 = 0.02;
 /// What the first state takes at least: nothing is warm yet.
 const SMALLEST_FIRST: f64 = 0.08;
 
-pub const DENSEST_SAMPLING: u64 = 64 << 10;
-pub const SPARSEST_SAMPLING: u64 = 256 << 20;
+pub(crate) const DENSEST_SAMPLING: u64 = 64 << 10;
+pub(crate) const SPARSEST_SAMPLING: u64 = 256 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
+pub(crate) struct Cost {
     /// The program stood still.
     pub pause: Duration,
     /// Processor time beside the program.
     pub beside: Duration,
 }
 
-pub struct Budget {
+pub(crate) struct Budget {
     /// Of the program's time, from 0 to 1; `None` is no limit.
     share: Option<f64>,
     cores: f64,
@@ -47,7 +47,7 @@ struct Taken {
 
 impl Budget {
     /// `share` from 0 to 1; from 1 on there is no limit.
-    pub fn new(share: f64, cores: u32) -> Self {
+    pub(crate) fn new(share: f64, cores: u32) -> Self {
         Budget {
             share: (share < 1.0).then_some(share),
             cores: f64::from(cores.max(1)),
@@ -57,7 +57,7 @@ impl Budget {
     }
 
     /// What a state of that heap will take, in seconds of the program's time.
-    pub fn expected(&self, heap: u64) -> f64 {
+    pub(crate) fn expected(&self, heap: u64) -> f64 {
         let bytes = heap as f64;
         let seconds = match &self.last {
             Some(last) => last.seconds * (bytes / last.heap.max(1) as f64).max(1.0),
@@ -67,12 +67,12 @@ impl Budget {
     }
 
     /// From when on a state of that heap is affordable.
-    pub fn earliest(&self, heap: u64) -> Duration {
+    pub(crate) fn earliest(&self, heap: u64) -> Duration {
         self.earliest_within(FOR_STATES, heap)
     }
 
     /// From when on a check of the assertions in that heap is affordable.
-    pub fn earliest_check(&self, heap: u64) -> Duration {
+    pub(crate) fn earliest_check(&self, heap: u64) -> Duration {
         self.earliest_within(FOR_CHECKS, heap)
     }
 
@@ -85,21 +85,22 @@ impl Budget {
         since + Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX / 2)
     }
 
-    pub fn taken(&mut self, at: Duration, heap: u64, cost: Cost) {
+    pub(crate) fn taken(&mut self, at: Duration, heap: u64, cost: Cost) {
         let seconds = self.seconds(cost);
         self.spent += seconds;
         self.last = Some(Taken { at, seconds, heap });
     }
 
     /// A state that came to nothing: it is tried again no sooner than after a whole one.
-    pub fn failed(&mut self, at: Duration, heap: u64, cost: Cost) {
-        let seconds = self.seconds(cost).max(self.expected(heap));
-        self.taken(at, heap, cost);
+    pub(crate) fn failed(&mut self, at: Duration, heap: u64, cost: Cost) {
+        let spent = self.seconds(cost);
+        let seconds = spent.max(self.expected(heap));
+        self.spent += spent;
         self.last = Some(Taken { at, seconds, heap });
     }
 
     /// Seconds of the program's time that states took so far.
-    pub fn spent(&self) -> f64 {
+    pub(crate) fn spent(&self) -> f64 {
         self.spent
     }
 
@@ -110,7 +111,7 @@ impl Budget {
 
     /// How many bytes should lie between two samples, given what sampling cost in the last `time`
     /// at the present interval.
-    pub fn sampling(&self, interval: u64, cost: Cost, time: Duration) -> u64 {
+    pub(crate) fn sampling(&self, interval: u64, cost: Cost, time: Duration) -> u64 {
         let Some(share) = self.share else {
             return interval;
         };
@@ -161,6 +162,18 @@ mod tests {
         let day = Duration::from_secs(86_400);
         budget.taken(day, 1 << 30, cost(500, 1000));
         assert!(budget.earliest(1 << 30) >= day + Duration::from_secs(30));
+    }
+
+    #[test]
+    fn what_failed_is_tried_again_no_sooner_than_after_a_whole_state() {
+        let now = Duration::from_secs(100);
+        let mut whole = Budget::new(0.03, 2);
+        whole.taken(now, 1 << 30, cost(500, 1000));
+        let mut budget = Budget::new(0.03, 2);
+        budget.taken(Duration::ZERO, 1 << 30, cost(500, 1000));
+        budget.failed(now, 1 << 30, cost(1, 0));
+        assert_eq!(budget.earliest(1 << 30), whole.earliest(1 << 30));
+        assert!((budget.spent() - 1.001).abs() < 1e-9, "{}", budget.spent());
     }
 
     #[test]

@@ -17,12 +17,13 @@ use crate::schedule::is_good_moment;
 /// Finds the assertions that do not hold in a heap dump.
 pub trait Checker: Send + Sync {
     /// Local variables of the thread with the id `forgiven` do not keep what should be dead alive.
-    fn check(&self, dump: &Path, forgiven: Option<u64>) -> Result<Vec<Found>, String>;
+    fn check(&self, dump: &Path, forgiven: Option<u64>) -> Result<Vec<FoundViolation>, String>;
 }
 
 /// What a checker found.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundViolation {
+    /// What the program is told.
     pub violation: Violation,
     /// A variable of a running method leads to it: it may be about to go, as while a method still runs that has just asserted something
     /// of its variable. Believed when a second check finds it again.
@@ -32,6 +33,7 @@ pub struct Found {
 /// Who checks, and what is done with the results besides telling the program.
 #[derive(Clone)]
 pub struct Checking {
+    /// Who looks at dumps.
     pub checker: Arc<dyn Checker>,
     /// Violations are appended here as lines of JSON.
     pub violations: Option<PathBuf>,
@@ -52,7 +54,7 @@ const MOST_KEYS: usize = 10_000;
 const INSTANCES: &str = "INSTANCES";
 
 /// How far a check has come.
-pub enum Stage {
+pub(crate) enum Stage {
     Idle,
     /// The agent counts assertions.
     Counting(Run),
@@ -63,7 +65,7 @@ pub enum Stage {
 }
 
 /// One check.
-pub struct Run {
+pub(crate) struct Run {
     pub order: u32,
     /// The requests it answers; none if nobody asked.
     pub asked: Vec<u64>,
@@ -72,7 +74,7 @@ pub struct Run {
     pub again: bool,
 }
 
-pub struct Checks {
+pub(crate) struct Checks {
     checking: Option<Checking>,
     /// The program uses the API.
     possible: bool,
@@ -91,7 +93,7 @@ pub struct Checks {
 }
 
 impl Checks {
-    pub fn new(checking: Option<Checking>) -> Self {
+    pub(crate) fn new(checking: Option<Checking>) -> Self {
         Checks {
             checking,
             possible: false,
@@ -107,30 +109,30 @@ impl Checks {
         }
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         matches!(self.stage, Stage::Idle)
     }
 
-    pub fn checker(&self) -> Option<Arc<dyn Checker>> {
+    pub(crate) fn checker(&self) -> Option<Arc<dyn Checker>> {
         let checking = self.checking.as_ref();
         checking.map(|checking| checking.checker.clone())
     }
 
-    pub fn program_asserts(&mut self) {
+    pub(crate) fn program_asserts(&mut self) {
         self.possible = true;
     }
 
-    pub fn ask(&mut self, asked: wire::CheckAsked) {
+    pub(crate) fn ask(&mut self, asked: wire::CheckAsked) {
         self.asked.push(asked);
     }
 
-    pub fn collected(&mut self, now: Duration, kind: GcKind) {
+    pub(crate) fn collected(&mut self, now: Duration, kind: GcKind) {
         self.collected = Some(now);
         self.full |= kind == GcKind::Full;
     }
 
     /// The check that is to be made now, if any. Requests are answered together as far as they forgive the same.
-    pub fn next(&mut self, now: Duration, affordable: bool) -> Option<Run> {
+    pub(crate) fn next(&mut self, now: Duration, affordable: bool) -> Option<Run> {
         if !self.is_idle() || self.checking.is_none() {
             return None;
         }
@@ -166,7 +168,7 @@ impl Checks {
     }
 
     /// A check begins.
-    pub fn begin(&mut self, now: Duration, run: Run) {
+    pub(crate) fn begin(&mut self, now: Duration, run: Run) {
         self.last = Some(now);
         self.full = false;
         self.collected = None;
@@ -174,7 +176,7 @@ impl Checks {
     }
 
     /// The check with this order, if it is in that stage.
-    pub fn counting(&mut self, order: u32) -> Option<Run> {
+    pub(crate) fn counting(&mut self, order: u32) -> Option<Run> {
         match std::mem::replace(&mut self.stage, Stage::Idle) {
             Stage::Counting(run) if run.order == order => Some(run),
             other => {
@@ -184,7 +186,7 @@ impl Checks {
         }
     }
 
-    pub fn dumping(&mut self, order: u32) -> Option<(Run, PathBuf)> {
+    pub(crate) fn dumping(&mut self, order: u32) -> Option<(Run, PathBuf)> {
         match std::mem::replace(&mut self.stage, Stage::Idle) {
             Stage::Dumping(run, path) if run.order == order => Some((run, path)),
             other => {
@@ -194,7 +196,7 @@ impl Checks {
         }
     }
 
-    pub fn checking(&mut self) -> Option<(Run, Duration)> {
+    pub(crate) fn checking(&mut self) -> Option<(Run, Duration)> {
         match std::mem::replace(&mut self.stage, Stage::Idle) {
             Stage::Checking(run, pause) => Some((run, pause)),
             other => {
@@ -205,10 +207,10 @@ impl Checks {
     }
 
     /// What is to be believed. True if there are fleeting violations that somebody should look for again.
-    pub fn believed(&mut self, found: Vec<Found>) -> (Vec<Violation>, bool) {
+    pub(crate) fn believed(&mut self, found: Vec<FoundViolation>) -> (Vec<Violation>, bool) {
         let (mut seen, mut look_again) = (HashSet::new(), false);
         let mut believed = Vec::new();
-        for Found {
+        for FoundViolation {
             mut violation,
             fleeting,
         } in found
@@ -234,7 +236,7 @@ impl Checks {
     }
 
     /// Those that nobody has heard of: equal ones again only when there are many more.
-    pub fn new_ones(&mut self, violations: &[Violation]) -> Vec<Violation> {
+    pub(crate) fn new_ones(&mut self, violations: &[Violation]) -> Vec<Violation> {
         if self.told.len() > MOST_KEYS {
             self.told.clear();
         }
@@ -253,7 +255,12 @@ impl Checks {
     }
 
     /// Appends violations to the file they are wanted in, with the moment in milliseconds since 1970 and the JVM's number.
-    pub fn write(&self, violations: &[Violation], time: u64, pid: u32) -> Result<(), String> {
+    pub(crate) fn write(
+        &self,
+        violations: &[Violation],
+        time: u64,
+        pid: u32,
+    ) -> Result<(), String> {
         let file = self
             .checking
             .as_ref()
@@ -285,7 +292,7 @@ impl Drop for Checks {
 }
 
 /// Leaves out what does not fit into a message.
-pub fn shortened(violations: &mut Vec<Violation>) {
+pub(crate) fn shortened(violations: &mut Vec<Violation>) {
     let mut bytes = 0;
     violations.retain_mut(|violation| {
         violation.assertions.truncate(MOST_ASSERTIONS);
@@ -306,7 +313,7 @@ mod tests {
     struct Nothing;
 
     impl Checker for Nothing {
-        fn check(&self, _: &Path, _: Option<u64>) -> Result<Vec<Found>, String> {
+        fn check(&self, _: &Path, _: Option<u64>) -> Result<Vec<FoundViolation>, String> {
             Ok(Vec::new())
         }
     }
@@ -320,8 +327,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn held_by_variable(assertions: &[u64]) -> Vec<Found> {
-        vec![Found {
+    fn held_by_variable(assertions: &[u64]) -> Vec<FoundViolation> {
+        vec![FoundViolation {
             violation: Violation {
                 kind: "DEAD".to_owned(),
                 message: None,

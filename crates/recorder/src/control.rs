@@ -12,17 +12,21 @@ use crate::{Error, folder};
 const LONGEST: u64 = 4096;
 const HASTE: Duration = Duration::from_secs(5);
 
+/// What other commands may ask of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Names the present moment.
     Mark(String),
     /// Takes a heap state now; the text, if any, is its mark.
     Snapshot {
+        /// Whether garbage is collected before.
         collect: bool,
+        /// What to call it.
         mark: Option<String>,
     },
     /// Ends the recording; the program goes on.
     Stop,
+    /// How the recording is.
     Status,
 }
 
@@ -59,21 +63,21 @@ impl Request {
 }
 
 /// Where the answer to a request goes.
-pub struct Reply(UnixStream);
+pub(crate) struct Reply(UnixStream);
 
 impl Reply {
     /// The asker may be gone; the recording does not mind.
-    pub fn done(mut self, text: &str) {
+    pub(crate) fn done(mut self, text: &str) {
         let _ = self.0.write_all(format!("ok {text}\n").as_bytes());
     }
 
-    pub fn refused(mut self, reason: &str) {
+    pub(crate) fn refused(mut self, reason: &str) {
         let _ = self.0.write_all(format!("no {reason}\n").as_bytes());
     }
 }
 
 /// Passes on what comes in, from a thread of its own, for as long as somebody listens.
-pub fn serve<T: Send + 'static>(
+pub(crate) fn serve<T: Send + 'static>(
     listener: UnixListener,
     to: Sender<T>,
     wrap: fn(Request, Reply) -> T,
@@ -101,7 +105,7 @@ fn read_request(stream: UnixStream) -> Option<(Request, Reply)> {
     match Request::parse(line.trim_end_matches('\n')) {
         Some(request) => Some((request, reply)),
         None => {
-            reply.refused("this recorder does not know that request");
+            reply.refused("unknown request");
             None
         }
     }
@@ -121,7 +125,7 @@ pub fn ask(jvm: u32, request: &Request) -> Result<String, Error> {
         ("ok", text) => Ok(text.to_owned()),
         ("no", reason) => Err(Error::Refused(reason.to_owned())),
         _ => Err(Error::Refused(
-            "the recorder ended without an answer".to_owned(),
+            "the recorder ended without a response".to_owned(),
         )),
     }
 }

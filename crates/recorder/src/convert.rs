@@ -1,6 +1,5 @@
 //! From what the JVM wrote to a state in the trace, in a thread of low priority.
 
-use std::cmp::Reverse;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -9,26 +8,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anthill_graph::{Convention, Graph};
+use anthill_heap::phrases::count;
 use anthill_heap::{BitSet, Class, ClassId, HeapState, Missing, MissingKind, Quiet};
-use anthill_hprof::Dump;
-use anthill_structures::{Definitions, Model, Structures};
+use anthill_hprof::{Dump, Records};
 use anthill_trace::{
     FollowedStructure, Identities, Moment, StateHeader, StateToWrite, TraceWriter,
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::clock::own_cpu;
-use crate::walk::{ClassTable, Walk};
+use crate::heap_walk::{ClassTable, Walk};
 
 /// A tenth of what others get, so that a state is also written beside a program that uses all cores.
 const LOW_PRIORITY: i32 = 10;
 
-/// How many data structures of a state are followed, the largest.
-const MOST_STRUCTURES: usize = 10_000;
+/// What is computed about each state before it is written. The caller brings it: a recorder runs no
+/// analyses of its own.
+#[derive(Clone, Copy)]
+pub struct StateAnalysis {
+    /// The objects that GC roots keep alive; nothing if sizes are unknown.
+    pub reachable: fn(&HeapState) -> Option<BitSet>,
+    /// The data structures that are followed from state to state, of a state whose identities and
+    /// reachable objects are known, with the values of its objects if they can be read.
+    pub structures: fn(&StateToWrite, Option<&Records>) -> Vec<FollowedStructure>,
+}
 
 /// A state that lies on disk.
-pub struct Job {
+pub(crate) struct Job {
     pub path: PathBuf,
     pub moment: Moment,
     pub contents: bool,
@@ -39,20 +45,20 @@ pub struct Job {
     pub hides_virtual_threads: bool,
 }
 
-pub enum Source {
+pub(crate) enum Source {
     /// A dump, and which tracked object is at which address.
     Dump(Vec<(u64, u64)>),
     Walk(Arc<ClassTable>),
 }
 
 /// A state that is in the trace.
-pub struct Written {
+pub(crate) struct Written {
     pub header: StateHeader,
     /// Bytes it takes there.
     pub bytes: u64,
 }
 
-pub struct Converted {
+pub(crate) struct Converted {
     pub result: Result<Written, String>,
     /// Processor time it took.
     pub cpu: Duration,
@@ -61,24 +67,24 @@ pub struct Converted {
 }
 
 /// The thread that converts one state after the other.
-pub struct Converter {
+pub(crate) struct Converter {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Converter {
-    pub fn start(
+    pub(crate) fn start(
         writer: Arc<Mutex<TraceWriter>>,
+        analysis: StateAnalysis,
         mut done: impl FnMut(Converted) + Send + 'static,
     ) -> Self {
         let (jobs, waiting) = mpsc::channel::<Job>();
         let thread = thread::spawn(move || {
-            let definitions = Definitions::shipped();
             for job in waiting {
                 let before = own_cpu();
                 let mut lost_identities = None;
                 let result = in_background(job.urgent, || {
-                    convert(&job, &definitions, &writer, &mut lost_identities)
+                    convert(&job, analysis, &writer, &mut lost_identities)
                 });
                 // Written or not, it is of no more use.
                 let _ = fs::remove_file(&job.path);
@@ -95,7 +101,7 @@ impl Converter {
         }
     }
 
-    pub fn convert(&self, job: Job) {
+    pub(crate) fn convert(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
             // The thread ends only after this sender is gone.
             let _ = jobs.send(job);
@@ -114,13 +120,17 @@ impl Drop for Converter {
 
 /// Works with all cores, but only where nobody else wants them unless it is urgent. Whoever waits for the result gets one,
 /// also if the work fails in a way that it should not.
-pub fn in_background<T: Send>(
+pub(crate) fn in_background<T: Send>(
     urgent: bool,
     work: impl FnOnce() -> Result<T, String> + Send,
 ) -> Result<T, String> {
     let pool = workers(urgent)?;
     let done = catch_unwind(AssertUnwindSafe(|| pool.install(work)));
-    done.unwrap_or_else(|_| Err("Anthill failed; what it said is a defect of its own".to_owned()))
+    done.unwrap_or_else(|_| {
+        Err("Anthill failed to convert it; this is a bug in \
+    Anthill"
+            .to_owned())
+    })
 }
 
 fn workers(urgent: bool) -> Result<ThreadPool, String> {
@@ -135,7 +145,7 @@ fn workers(urgent: bool) -> Result<ThreadPool, String> {
 
 fn convert(
     job: &Job,
-    definitions: &Definitions,
+    analysis: StateAnalysis,
     writer: &Mutex<TraceWriter>,
     lost: &mut Option<String>,
 ) -> Result<Written, String> {
@@ -148,58 +158,23 @@ fn convert(
             }
             let mut moment = job.moment.clone();
             moment.source_bytes = Some(dump.info.bytes);
-            let reachable = reachable(&dump.state);
+            let reachable = (analysis.reachable)(&dump.state);
             let mut state = StateToWrite::from_dump(&dump, moment, job.contents);
             state.identities = identities(&dump.state, tracked, lost);
             state.reachable = reachable.as_ref();
-            let model = Model::new(&dump.state, Some(&dump.records), definitions);
-            state.structures = structures(&model, &state);
+            state.structures = (analysis.structures)(&state, Some(&dump.records));
             write(&state, writer)
         }
         Source::Walk(classes) => {
             let walk = Walk::read(&job.path, classes)?;
-            let reachable = reachable(&walk.state);
+            let reachable = (analysis.reachable)(&walk.state);
             let mut state = StateToWrite::from_state(&walk.state, job.moment.clone(), walk.values);
             state.identities = Identities::All;
             state.reachable = reachable.as_ref();
-            let model = Model::new(&walk.state, None, definitions);
-            state.structures = structures(&model, &state);
+            state.structures = (analysis.structures)(&state, None);
             write(&state, writer)
         }
     }
-}
-
-/// The largest structures that are no parts of others and whose heads have identities.
-fn structures(model: &Model, to_write: &StateToWrite) -> Vec<FollowedStructure> {
-    let state = to_write.state;
-    let (Some(sizes), Some(reachable)) = (&state.tables.sizes, to_write.reachable) else {
-        return Vec::new();
-    };
-    if to_write.identities == Identities::None {
-        return Vec::new();
-    }
-    let alive = |object| reachable.contains(object);
-    // Without dominators nothing tells whether a wrapper owns what it wraps: the latter is followed.
-    let owns = |_, _| false;
-    let Ok(found) = Structures::detect(model, sizes, alive, owns, &Quiet) else {
-        return Vec::new();
-    };
-    let own = found
-        .instances
-        .iter()
-        .filter(|one| !one.is_part && !one.is_view);
-    let followed = own.filter_map(|one| {
-        Some(FollowedStructure {
-            identity: to_write.identities.of(state, one.head)?,
-            class: state.class_id(one.head),
-            elements: one.elements,
-            bytes: one.bytes,
-        })
-    });
-    let mut followed: Vec<FollowedStructure> = followed.collect();
-    followed.sort_unstable_by_key(|one| (Reverse(one.bytes), one.identity));
-    followed.truncate(MOST_STRUCTURES);
-    followed
 }
 
 fn write(state: &StateToWrite, writer: &Mutex<TraceWriter>) -> Result<Written, String> {
@@ -231,8 +206,9 @@ fn note_virtual_threads(state: &mut HeapState) {
             offset: None,
             amount: threads as u64,
             what: format!(
-                "dumps of this JVM leave out the stacks of virtual threads, of which there are \
-                 {threads}: what only they hold counts as unreachable; `--identity all` records it"
+                "dumps of this JVM omit the stacks of its {} virtual threads: objects that only these \
+                hold count as unreachable; a recording with the identities of all objects has them",
+                count(threads as u64)
             ),
         });
     }
@@ -257,14 +233,4 @@ fn identities(state: &HeapState, tracked: &[(u64, u64)], lost: &mut Option<Strin
         return Identities::None;
     }
     Identities::tracked(state, tracked.iter().copied())
-}
-
-/// What GC roots keep alive under the usual convention.
-fn reachable(state: &HeapState) -> Option<BitSet> {
-    let sizes = state.tables.sizes.as_ref()?;
-    Some(anthill_graph::reachable(&Graph::new(
-        state,
-        sizes,
-        Convention::DEFAULT,
-    )))
 }

@@ -3,7 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Why there is no recording, or no longer.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum Error {
     #[error("JVM {pid}: {reason}")]
     Attach { pid: u32, reason: String },
@@ -11,15 +13,15 @@ pub enum Error {
     File { path: PathBuf, source: io::Error },
     #[error("JVM {0} is not being recorded")]
     NotRecorded(u32),
-    #[error("the recorder says: {0}")]
+    #[error("the recorder reports: {0}")]
     Refused(String),
     #[error("the agent in the JVM: {0}")]
     Agent(String),
-    #[error("{0} is there already")]
+    #[error("{0} already exists")]
     Exists(PathBuf),
-    #[error("{program} cannot be started: {source}")]
+    #[error("cannot start {program}: {source}")]
     Program { program: String, source: io::Error },
-    #[error("the agent's library is missing: {0}")]
+    #[error("agent library not found: {0}")]
     NoAgent(PathBuf),
     #[error(transparent)]
     Trace(#[from] anthill_trace::Error),

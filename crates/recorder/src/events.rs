@@ -10,7 +10,7 @@ use crate::names::Names;
 /// More are not kept while the trace cannot be written.
 const MOST_WAITING: usize = 1 << 20;
 
-pub struct Events {
+pub(crate) struct Events {
     clock: Clock,
     names: Names,
     waiting: Vec<Waiting>,
@@ -26,7 +26,7 @@ enum Waiting {
 
 impl Events {
     /// `start` is the recording's start on the monotonic clock.
-    pub fn new(start: u64) -> Self {
+    pub(crate) fn new(start: u64) -> Self {
         Events {
             clock: Clock::new(start),
             names: Names::default(),
@@ -38,7 +38,7 @@ impl Events {
 
     /// Something the agent said that belongs into the trace. Names are never lost, because later
     /// events need them.
-    pub fn add(&mut self, message: FromAgent) {
+    pub(crate) fn add(&mut self, message: FromAgent) {
         let name = matches!(
             message,
             FromAgent::Class(_) | FromAgent::Method(_) | FromAgent::Stack(_) | FromAgent::Thread(_)
@@ -50,17 +50,17 @@ impl Events {
         }
     }
 
-    pub fn push(&mut self, event: Event) {
+    pub(crate) fn push(&mut self, event: Event) {
         self.waiting.push(Waiting::Ready(event));
     }
 
     /// There is no trace that anything could be written to.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.waiting.clear();
     }
 
     /// Something that should have been recorded was not.
-    pub fn dropped(&mut self, time: u64, what: &str, amount: u64, reason: &str) {
+    pub(crate) fn dropped(&mut self, time: u64, what: &str, amount: u64, reason: &str) {
         self.push(Event::Dropped(trace::Dropped {
             time,
             what: what.to_owned(),
@@ -70,17 +70,17 @@ impl Events {
     }
 
     /// What the agent says it has cost so far.
-    pub fn agent_cost(&mut self, cost: &wire::Cost) {
+    pub(crate) fn agent_cost(&mut self, cost: &wire::Cost) {
         self.agent_cpu = cost.agent_cpu_ns + cost.event_ns;
     }
 
     /// Processor time inside the JVM, in nanoseconds.
-    pub fn agent_cpu(&self) -> u64 {
+    pub(crate) fn agent_cpu(&self) -> u64 {
         self.agent_cpu
     }
 
     /// Hands everything to the trace; if it cannot be written, what was not handed over goes on waiting.
-    pub fn write(&mut self, writer: &mut TraceWriter) -> Result<(), trace::Error> {
+    pub(crate) fn write(&mut self, writer: &mut TraceWriter) -> Result<(), trace::Error> {
         if self.lost > 0 {
             let lost = std::mem::take(&mut self.lost);
             let reason = "the trace could not be written for a while";
@@ -176,7 +176,7 @@ impl Events {
                 time: self.clock.now_ns(),
                 what: what.to_owned(),
                 amount,
-                reason: "they came faster than they could be sent".to_owned(),
+                reason: "they arrived faster than the agent could send them".to_owned(),
             }))?;
         }
         Ok(())

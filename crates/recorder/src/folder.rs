@@ -16,14 +16,14 @@ const PREFIX: &str = "r";
 const LONGEST_BASE: usize = 60;
 
 /// The folder of one recorder; it is gone when this is dropped.
-pub struct RecorderFolder {
+pub(crate) struct RecorderFolder {
     base: PathBuf,
     folder: PathBuf,
     links: Vec<PathBuf>,
 }
 
 impl RecorderFolder {
-    pub fn new() -> Result<Self, Error> {
+    pub(crate) fn new() -> Result<Self, Error> {
         let base = base()?;
         remove_leftovers(&base, PREFIX);
         remove_dead_links(&base);
@@ -37,17 +37,17 @@ impl RecorderFolder {
     }
 
     /// Where the agent connects to.
-    pub fn agent_socket(&self) -> PathBuf {
+    pub(crate) fn agent_socket(&self) -> PathBuf {
         self.folder.join("agent")
     }
 
     /// Where commands connect to.
-    pub fn control_socket(&self, jvm: u32) -> PathBuf {
+    pub(crate) fn control_socket(&self, jvm: u32) -> PathBuf {
         self.folder.join(format!("control-{jvm}"))
     }
 
     /// Makes the recorder known as the one of that JVM.
-    pub fn announce(&mut self, jvm: u32) -> Result<(), Error> {
+    pub(crate) fn announce(&mut self, jvm: u32) -> Result<(), Error> {
         let link = self.base.join(jvm.to_string());
         let _ = fs::remove_file(&link);
         symlink(self.control_socket(jvm), &link).map_err(|source| Error::file(&link, source))?;
@@ -58,7 +58,7 @@ impl RecorderFolder {
 
 impl RecorderFolder {
     /// Nobody finds the recorder any more.
-    pub fn remove(&mut self) {
+    pub(crate) fn remove(&mut self) {
         for link in &self.links {
             // Another recorder may have taken it over.
             let ours = fs::read_link(link).is_ok_and(|target| target.starts_with(&self.folder));
@@ -77,7 +77,7 @@ impl Drop for RecorderFolder {
 }
 
 /// The control socket of the recorder of a JVM.
-pub fn control_of(jvm: u32) -> Result<PathBuf, Error> {
+pub(crate) fn control_of(jvm: u32) -> Result<PathBuf, Error> {
     let link = base()?.join(jvm.to_string());
     fs::read_link(&link).map_err(|_| Error::NotRecorded(jvm))
 }
@@ -98,7 +98,7 @@ pub fn recorded() -> Vec<u32> {
 }
 
 /// Removes the folders of recorders that are gone: whoever was killed could not do it.
-pub fn remove_leftovers(base: &Path, prefix: &str) {
+pub(crate) fn remove_leftovers(base: &Path, prefix: &str) {
     let Ok(entries) = fs::read_dir(base) else {
         return;
     };
@@ -149,7 +149,8 @@ fn private_folder(folder: &Path) -> Result<(), Error> {
     if ours {
         Ok(())
     } else {
-        let reason = "it is not a folder that only you can open; remove it or change its rights";
+        let reason = "it is not a directory that only you can access; remove it or change its \
+        permissions";
         Err(Error::file(folder, io::Error::other(reason)))
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! The agent inside the JVM decides nothing; whatever costs time happens here, beside the program.
 
+#![warn(missing_docs)]
+
 mod attach;
 mod budget;
 mod checks;
@@ -12,6 +14,7 @@ mod convert;
 mod error;
 mod events;
 mod folder;
+mod heap_walk;
 mod names;
 mod options;
 mod program;
@@ -20,11 +23,11 @@ mod recording;
 mod sampling;
 mod schedule;
 mod spool;
-mod walk;
 
 pub use attach::Jvm;
-pub use checks::{Checker, Checking, Found, Violation};
+pub use checks::{Checker, Checking, FoundViolation, Violation};
 pub use control::{Request, ask};
+pub use convert::StateAnalysis;
 pub use error::Error;
 pub use folder::recorded;
 pub use options::{Identity, RecordingOptions, When};

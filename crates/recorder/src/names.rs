@@ -12,20 +12,20 @@ const NATIVE: i32 = -3;
 
 /// The methods that the agent has named so far, by its numbers.
 #[derive(Clone, Default)]
-pub struct Methods(HashMap<u32, wire::Method>);
+pub(crate) struct Methods(HashMap<u32, wire::Method>);
 
 impl Methods {
-    pub fn add(&mut self, method: wire::Method) {
+    pub(crate) fn add(&mut self, method: wire::Method) {
         self.0.insert(method.number, method);
     }
 
     /// A frame in a method at a bytecode index.
-    pub fn frame(&self, method: u32, location: i32) -> Frame {
+    pub(crate) fn frame(&self, method: u32, location: i32) -> Frame {
         let Some(method) = self.0.get(&method) else {
             return unknown_frame();
         };
         Frame {
-            class: java_name(&method.class),
+            class: class_name(&method.class),
             method: method.name.clone(),
             signature: method.signature.clone(),
             source: method.source.clone(),
@@ -34,7 +34,7 @@ impl Methods {
     }
 }
 
-pub fn unknown_frame() -> Frame {
+pub(crate) fn unknown_frame() -> Frame {
     Frame {
         class: "(unknown)".to_owned(),
         method: "(unknown)".to_owned(),
@@ -46,7 +46,7 @@ pub fn unknown_frame() -> Frame {
 
 /// What the agent has named so far, by its numbers.
 #[derive(Default)]
-pub struct Names {
+pub(crate) struct Names {
     classes: HashMap<u64, u32>,
     methods: Methods,
     stacks: HashMap<u32, u32>,
@@ -54,16 +54,16 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn add_class(&mut self, class: &wire::Class, writer: &mut TraceWriter) {
-        let number = writer.class(&java_name(&class.signature));
+    pub(crate) fn add_class(&mut self, class: &wire::Class, writer: &mut TraceWriter) {
+        let number = writer.class(&class_name(&class.signature));
         self.classes.insert(class.id, number);
     }
 
-    pub fn add_method(&mut self, method: wire::Method) {
+    pub(crate) fn add_method(&mut self, method: wire::Method) {
         self.methods.add(method);
     }
 
-    pub fn add_stack(&mut self, stack: &wire::Stack, writer: &mut TraceWriter) {
+    pub(crate) fn add_stack(&mut self, stack: &wire::Stack, writer: &mut TraceWriter) {
         let frames: Vec<u32> = stack
             .frames
             .iter()
@@ -74,7 +74,7 @@ impl Names {
     }
 
     /// The number of a thread that was added.
-    pub fn add_thread(&mut self, thread: &wire::Thread, writer: &mut TraceWriter) -> u32 {
+    pub(crate) fn add_thread(&mut self, thread: &wire::Thread, writer: &mut TraceWriter) -> u32 {
         let number = writer.thread(&ThreadName {
             id: thread.number.into(),
             name: thread.name.clone(),
@@ -83,15 +83,15 @@ impl Names {
         number
     }
 
-    pub fn class(&self, id: u64) -> Option<u32> {
+    pub(crate) fn class(&self, id: u64) -> Option<u32> {
         self.classes.get(&id).copied()
     }
 
-    pub fn stack(&self, number: u32) -> Option<u32> {
+    pub(crate) fn stack(&self, number: u32) -> Option<u32> {
         self.stacks.get(&number).copied()
     }
 
-    pub fn thread(&self, number: u32) -> Option<u32> {
+    pub(crate) fn thread(&self, number: u32) -> Option<u32> {
         self.threads.get(&number).copied()
     }
 }
@@ -108,7 +108,7 @@ fn line(method: &wire::Method, location: i32) -> i32 {
 
 /// `[Ljava/lang/String;` is `java.lang.String[]`, `[I` is `int[]`, and a hidden class has a slash
 /// before its number as in heap dumps.
-pub fn java_name(signature: &str) -> String {
+pub(crate) fn class_name(signature: &str) -> String {
     let plain = signature
         .strip_prefix('L')
         .and_then(|name| name.strip_suffix(';'));
@@ -116,7 +116,7 @@ pub fn java_name(signature: &str) -> String {
 }
 
 /// The type that a signature means.
-pub fn field_type(signature: &str) -> FieldType {
+pub(crate) fn field_type(signature: &str) -> FieldType {
     match signature {
         "Z" => FieldType::Boolean,
         "C" => FieldType::Char,
@@ -136,15 +136,15 @@ mod tests {
 
     #[test]
     fn signatures_become_names() {
-        assert_eq!(java_name("Ljava/lang/String;"), "java.lang.String");
+        assert_eq!(class_name("Ljava/lang/String;"), "java.lang.String");
         assert_eq!(
-            java_name("[[Ljava/util/Map$Entry;"),
+            class_name("[[Ljava/util/Map$Entry;"),
             "java.util.Map$Entry[][]"
         );
-        assert_eq!(java_name("[I"), "int[]");
-        assert_eq!(java_name("[[Z"), "boolean[][]");
-        assert_eq!(java_name("LMain$$Lambda.0x7f;"), "Main$$Lambda/0x7f");
-        assert_eq!(java_name(""), "");
+        assert_eq!(class_name("[I"), "int[]");
+        assert_eq!(class_name("[[Z"), "boolean[][]");
+        assert_eq!(class_name("LMain$$Lambda.0x7f;"), "Main$$Lambda/0x7f");
+        assert_eq!(class_name(""), "");
     }
 
     #[test]

@@ -5,13 +5,14 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{Checking, Error};
+use crate::{Checking, Error, StateAnalysis};
 
 /// When heap states are taken, as far as the overhead allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// After any collection.
     Affordable,
+    /// After so much time.
     Every(Duration),
     /// After collections of the whole heap.
     FullGc,
@@ -22,21 +23,28 @@ pub enum When {
 /// Which objects can be told apart over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identity {
+    /// None.
     None,
     /// The heads of data structures and sampled objects.
     Heads,
+    /// Every object, which costs most.
     All,
 }
 
+/// How a JVM is recorded.
 #[derive(Clone)]
 pub struct RecordingOptions {
     /// Whether there is a trace; without it only assertions are checked.
     pub trace: bool,
     /// Who checks the assertions that the program makes.
     pub checking: Option<Checking>,
+    /// What is computed about each state.
+    pub analysis: StateAnalysis,
     /// The share of the program's time, from 0 to 1; from 1 on there is no limit.
     pub overhead: f64,
+    /// When states are taken.
     pub when: When,
+    /// Who can be found again.
     pub identity: Identity,
     /// Classes whose instances are heads of data structures, in Java notation.
     pub heads: Vec<String>,
@@ -156,6 +164,10 @@ mod tests {
         RecordingOptions {
             trace: true,
             checking: None,
+            analysis: StateAnalysis {
+                reachable: |_| None,
+                structures: |_, _| Vec::new(),
+            },
             overhead: 0.03,
             when: When::Affordable,
             identity: Identity::None,
@@ -188,7 +200,7 @@ mod tests {
         options.release();
         fs::write(folder.path().join("app.trace"), "a good recording").unwrap();
         let refused = options.reserve().unwrap_err().to_string();
-        assert!(refused.contains("is there already"), "{refused}");
+        assert!(refused.contains("already exists"), "{refused}");
         options.replace = true;
         options.reserve().unwrap();
         let nowhere = to(folder.path().join("no/such/folder/app.trace"));

@@ -13,7 +13,7 @@ const LIBRARY: &str = "libanthill_agent.so";
 const TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
 /// The agent's library: beside this program, or where packages put libraries.
-pub fn agent_library() -> Result<PathBuf, Error> {
+pub(crate) fn agent_library() -> Result<PathBuf, Error> {
     let program = env::current_exe().map_err(|source| Error::file(Path::new("anthill"), source))?;
     let folder = program.parent().unwrap_or(Path::new("."));
     let places = [
@@ -31,9 +31,9 @@ pub fn agent_library() -> Result<PathBuf, Error> {
 
 /// Starts a command with the agent in it: as an option if it is `java` itself, else through the
 /// environment, so that scripts and build tools work too.
-pub fn start(command: &[OsString], library: &Path, options: &str) -> Result<Child, Error> {
+pub(crate) fn start(command: &[OsString], library: &Path, options: &str) -> Result<Child, Error> {
     let Some((program, arguments)) = command.split_first() else {
-        return Err(Error::Refused("there is no command to run".to_owned()));
+        return Err(Error::Refused("no command to run".to_owned()));
     };
     let agent = format!("-agentpath:{}={options}", library.display());
     let mut child = Command::new(program);
@@ -53,7 +53,7 @@ pub fn start(command: &[OsString], library: &Path, options: &str) -> Result<Chil
 
 /// Closes what this process got from a JVM that started it: the program's files and connections are none of its business, and
 /// would stay open as long as this process lives.
-pub fn close_inherited() {
+pub(crate) fn close_inherited() {
     const STANDARD: i32 = 2;
     let Ok(open) = fs::read_dir("/proc/self/fd") else {
         return;

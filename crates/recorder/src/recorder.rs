@@ -40,7 +40,7 @@ pub fn record(command: &[OsString], options: RecordingOptions, say: Say) -> Resu
         .map_err(|source| Error::file(Path::new(&command[0]), source))?;
     let recorded = finish_all(&recordings);
     if recorded == 0 {
-        say("no JVM was recorded: the command started none, or one without the agent");
+        say("no JVM was recorded: the command started no JVM, or one without the agent");
         options.release();
     }
     folder
@@ -60,11 +60,15 @@ pub fn attach(
     if !jvm.shares_files() {
         return Err(Error::Attach {
             pid: jvm.pid(),
-            reason: "it runs in a container with files of its own; run Anthill in there".to_owned(),
+            reason: "runs in a container with its own file system; run Anthill inside the \
+            container"
+                .to_owned(),
         });
     }
     if crate::control::ask(jvm.pid(), &crate::Request::Status).is_ok() {
-        let reason = "it is being recorded already; `anthill detach` ends that".to_owned();
+        let reason = "is already being recorded; end that recording with `anthill \
+        detach`"
+            .to_owned();
         let pid = jvm.pid();
         return Err(Error::Attach { pid, reason });
     }
@@ -82,7 +86,7 @@ pub fn attach(
         Recording::start(stream, options.clone(), 0, control).inspect_err(|_| options.release())?;
     if recording.trace().is_some() {
         for missing in recording.missing() {
-            say(missing);
+            say(&format!("not available from this JVM: {missing}"));
         }
     }
     ready(recording.trace().as_deref());
@@ -117,7 +121,7 @@ fn control_socket(folder: &mut RecorderFolder, jvm: u32) -> Result<UnixListener,
 fn wait_for_agent(listener: &UnixListener, jvm: &Jvm) -> Result<UnixStream, Error> {
     let failed = |error: io::Error| Error::Attach {
         pid: jvm.pid(),
-        reason: format!("the agent does not connect: {error}"),
+        reason: format!("the agent did not connect: {error}"),
     };
     listener.set_nonblocking(true).map_err(failed)?;
     let deadline = Instant::now() + PATIENCE;
@@ -180,7 +184,7 @@ fn record_one(
                 say(&format!("recording JVM {pid} to {}", trace.display()));
             }
             for missing in recording.missing() {
-                say(missing);
+                say(&format!("not available from this JVM: {missing}"));
             }
             say(&recording.run(say));
             true

@@ -11,20 +11,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anthill_hprof::DiskSpace;
 use anthill_trace::{self as trace, Event, Facts, Moment, StateKind, TraceWriter};
 use anthill_wire::{self as wire, Frames, FromAgent, ToAgent};
 
 use crate::budget::{Budget, Cost};
-use crate::checks::{Checks, Found};
+use crate::checks::{Checks, FoundViolation};
 use crate::clock::{Clock, own_cpu};
 use crate::control::{self, Reply, Request};
 use crate::convert::{Converted, Converter, Job, Source, Written};
 use crate::events::Events;
+use crate::heap_walk::ClassTable;
 use crate::options::FIRST_SAMPLING;
 use crate::sampling::Sampling;
 use crate::schedule::Schedule;
-use crate::spool::{Room, Spool};
-use crate::walk::ClassTable;
+use crate::spool::Spool;
 use crate::{Error, Identity, Jvm, RecordingOptions, When};
 
 /// How often the time is looked at.
@@ -37,7 +38,7 @@ const WRITE_TICKS: u32 = 1000;
 /// Objects that are followed by weak handles at the same time: each makes the pause of a state about
 /// 300 ns longer.
 const MOST_FOLLOWED: u32 = 100_000;
-/// Before the first state is written, room for this much per byte of heap is asked for: with contents it takes up to a fifth of
+/// Before the first state is written, space for this much per byte of heap is asked for: with contents it takes up to a fifth of
 /// its dump, without them a small part of that.
 const FIRST_STATE_PER_HEAP: f64 = 0.1;
 const FIRST_STATE_WITH_CONTENTS: f64 = 0.4;
@@ -52,7 +53,7 @@ enum Input {
     Control(Request, Reply),
     Converted(Converted),
     /// What a check has found, and the processor time it took.
-    Checked(Result<Vec<Found>, String>, Duration),
+    Checked(Result<Vec<FoundViolation>, String>, Duration),
 }
 
 /// A state that was ordered and not yet written.
@@ -67,7 +68,7 @@ struct Pending {
     pause: Option<Duration>,
 }
 
-pub struct Recording {
+pub(crate) struct Recording {
     options: RecordingOptions,
     hello: wire::Hello,
     clock: Clock,
@@ -103,13 +104,13 @@ pub struct Recording {
 }
 
 /// Says something to the person who started the recording.
-pub type Say = fn(&str);
+pub(crate) type Say = fn(&str);
 
 impl Recording {
     /// Greets the agent that connected and starts its trace.
-    pub fn start(
+    pub(crate) fn start(
         stream: UnixStream,
-        options: RecordingOptions,
+        mut options: RecordingOptions,
         index: usize,
         control: impl FnOnce(u32) -> Result<UnixListener, Error>,
     ) -> Result<Self, Error> {
@@ -118,7 +119,10 @@ impl Recording {
             .map_err(|source| Error::file(Path::new("agent"), source))?;
         let mut frames = Frames::new(reading);
         let mut hello = greet(&mut frames)?;
-        hello.missing.extend(unfit(&options, &hello.collector));
+        hello.missing.extend(unfit(&options, &hello));
+        if options.identity == Identity::All && !hello.searchable {
+            options.identity = Identity::Heads;
+        }
         let trace = options.trace.then(|| options.trace_of(hello.pid, index));
         let (writer, beside) = match &trace {
             Some(trace) => {
@@ -136,7 +140,7 @@ impl Recording {
         listen(frames, sender.clone());
         let converter = writer.clone().map(|writer| {
             let sender = sender.clone();
-            Converter::start(writer, move |converted| {
+            Converter::start(writer, options.analysis, move |converted| {
                 // Nobody waits for it any more if the recording is over.
                 let _ = sender.send(Input::Converted(converted));
             })
@@ -178,17 +182,17 @@ impl Recording {
     }
 
     /// Where the recording goes to; nothing if only assertions are checked.
-    pub fn trace(&self) -> Option<PathBuf> {
+    pub(crate) fn trace(&self) -> Option<PathBuf> {
         let writer = self.writer.as_ref()?;
         Some(locked(writer).path().to_owned())
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.hello.pid
     }
 
     /// What this JVM cannot deliver, a sentence each.
-    pub fn missing(&self) -> &[String] {
+    pub(crate) fn missing(&self) -> &[String] {
         &self.hello.missing
     }
 
@@ -229,7 +233,7 @@ impl Recording {
     }
 
     /// Records until the JVM ends or somebody says stop; returns how it went, for people.
-    pub fn run(mut self, say: Say) -> String {
+    pub(crate) fn run(mut self, say: Say) -> String {
         loop {
             let ended = match self.inputs.recv_timeout(TICK) {
                 Ok(Input::Agent(message)) => self.hear(message),
@@ -338,7 +342,7 @@ impl Recording {
         let now = self.clock.now();
         self.schedule.taken(now);
         let heap = self.used_heap;
-        let place = self.room_in_trace(heap).and_then(|()| {
+        let place = self.space_for_state(heap).and_then(|()| {
             self.spool
                 .place(&format!("{}.state", self.orders + 1), heap)
         });
@@ -380,14 +384,14 @@ impl Recording {
     }
 
     /// Whether a state would fit where the trace is; the disk is never filled up.
-    fn room_in_trace(&self, heap: u64) -> Result<(), String> {
-        let trace = self.trace().ok_or("there is no trace")?;
+    fn space_for_state(&self, heap: u64) -> Result<(), String> {
+        let trace = self.trace().ok_or("no trace is being written")?;
         let trace = folder_of(&trace).to_owned();
         let needed = (heap as f64 * self.state_per_heap * 1.5) as u64;
-        let room = Room::of(&trace);
-        if room.usable() < needed {
+        let space = DiskSpace::of(&trace);
+        if space.usable() < needed {
             return Err(format!(
-                "no room for a state of about {} MB in {}: {room}",
+                "no space for a state of about {} MB in {}: {space}",
                 needed >> 20,
                 trace.display(),
             ));
@@ -519,7 +523,7 @@ impl Recording {
         self.state_per_heap = bytes as f64 / pending.heap.max(header.all.bytes).max(1) as f64;
         if let Some(reply) = pending.reply {
             reply.done(&format!(
-                "state {}: {} objects, {} bytes; the program stood still for {:.0} ms",
+                "state {}: {} objects, {} bytes; the program was paused for {:.0} ms",
                 header.number,
                 header.all.objects,
                 header.all.bytes,
@@ -538,10 +542,10 @@ impl Recording {
                 reply.done(&format!("marked `{text}` at {:.1?}", self.clock.now()));
             }
             Request::Snapshot { .. } if self.writer.is_none() => {
-                reply.refused("only assertions are checked; there is no trace");
+                reply.refused("this recording only checks assertions and writes no trace");
             }
             Request::Snapshot { .. } if self.pending.is_some() => {
-                reply.refused("a state is being taken just now; try again in a moment");
+                reply.refused("another state is being taken; try again in a moment");
             }
             Request::Snapshot { collect, mark } => self.order_state(mark, Some(reply), collect),
             Request::Stop => {
@@ -591,7 +595,7 @@ impl Recording {
             Err(error) => {
                 let error = error.to_string();
                 if self.trouble.as_ref() != Some(&error) {
-                    say(&format!("{error}; the program goes on"));
+                    say(&format!("{error}; the program continues"));
                     self.trouble = Some(error);
                 }
             }
@@ -665,7 +669,7 @@ impl Recording {
         let writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = writer.finish() {
             say(&format!(
-                "{error}; the trace opens up to its last whole block"
+                "{error}; the trace opens up to its last complete block"
             ));
         }
     }
@@ -694,16 +698,24 @@ impl Recording {
 }
 
 /// What was asked for and cannot be had from this JVM, a sentence each.
-fn unfit(options: &RecordingOptions, collector: &str) -> Vec<String> {
+fn unfit(options: &RecordingOptions, hello: &wire::Hello) -> Vec<String> {
+    let collector = &hello.collector;
     let mut sentences = Vec::new();
-    if options.when == When::FullGc && matches!(collector, "ZGC" | "Shenandoah") {
+    if options.when == When::FullGc && matches!(collector.as_str(), "ZGC" | "Shenandoah") {
         sentences.push(format!(
-            "states after full collections: {collector} only says that it pauses; `--at gc:N` or `--every` give some"
+            "states after full collections: {collector} reports only its pauses; take states \
+            after every N-th collection or by time instead"
         ));
     }
-    if options.contents && options.identity == Identity::All {
-        let sentence =
-            "values and texts: `--identity all` does not read them, `--identity heads` does";
+    if options.identity == Identity::All && !hello.searchable {
+        sentences.push(format!(
+            "identities of all objects: {collector} of JDK {} cannot be walked safely; states are dumps in which only sampled objects keep their identity",
+            hello.specification
+        ));
+    }
+    if options.contents && options.identity == Identity::All && hello.searchable {
+        let sentence = "values and strings: a recording with the identities of all objects walks the \
+            heap without reading them";
         sentences.push(sentence.to_owned());
     }
     sentences
@@ -726,15 +738,16 @@ fn greet(frames: &mut Frames<UnixStream>) -> Result<wire::Hello, Error> {
     let frame = frames
         .next_frame()
         .map_err(|error| unknown(error.to_string()))?
-        .ok_or_else(|| unknown("it ended before it said anything".to_owned()))?;
+        .ok_or_else(|| unknown("the agent ended before it introduced itself".to_owned()))?;
     match FromAgent::decode(frame).map_err(|error| unknown(error.to_string()))? {
         FromAgent::Hello(hello) if hello.protocol == wire::PROTOCOL => Ok(hello),
         FromAgent::Hello(hello) => Err(unknown(format!(
-            "it is of another version of Anthill: {} instead of {}; end the JVM or take that version",
+            "its agent has another version of Anthill, {} instead of {}; restart the JVM or use \
+            that version",
             hello.protocol,
             wire::PROTOCOL
         ))),
-        _ => Err(unknown("it does not say who it is".to_owned())),
+        _ => Err(unknown("the agent did not introduce itself".to_owned())),
     }
 }
 
@@ -764,7 +777,7 @@ fn listen(mut frames: Frames<UnixStream>, to: Sender<Input>) {
             let message = match frames.next_frame() {
                 Ok(Some(frame)) => FromAgent::decode(frame),
                 Ok(None) => {
-                    break Some("the JVM ended without a goodbye; was it killed?".to_owned());
+                    break Some("the JVM ended unexpectedly; it may have been killed".to_owned());
                 }
                 Err(error) => break Some(format!("the connection to the JVM broke: {error}")),
             };
@@ -775,7 +788,7 @@ fn listen(mut frames: Frames<UnixStream>, to: Sender<Input>) {
                         break None;
                     }
                 }
-                Err(error) => break Some(format!("the agent cannot be understood: {error}")),
+                Err(error) => break Some(format!("cannot decode a message of the agent: {error}")),
             }
         };
         // The recording may be over already.

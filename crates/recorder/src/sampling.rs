@@ -11,7 +11,7 @@ const SHORTEST: Duration = Duration::from_millis(500);
 /// What the JVM itself does for a sample before and after the agent's part.
 const UNSEEN: Duration = Duration::from_micros(2);
 
-pub struct Sampling {
+pub(crate) struct Sampling {
     interval: u64,
     /// What had been spent when the present interval was last considered.
     before: Option<Spent>,
@@ -27,7 +27,7 @@ struct Spent {
 }
 
 impl Sampling {
-    pub fn new(interval: u32) -> Self {
+    pub(crate) fn new(interval: u32) -> Self {
         Sampling {
             interval: interval.into(),
             before: None,
@@ -35,12 +35,17 @@ impl Sampling {
     }
 
     /// Something else than samples costs now: the next sums are a new start.
-    pub fn interrupt(&mut self) {
+    pub(crate) fn interrupt(&mut self) {
         self.before = None;
     }
 
     /// Another interval, if the present one costs too much or leaves room. `own_cpu` is that of this process.
-    pub fn tune(&mut self, budget: &Budget, cost: &wire::Cost, own_cpu: Duration) -> Option<u32> {
+    pub(crate) fn tune(
+        &mut self,
+        budget: &Budget,
+        cost: &wire::Cost,
+        own_cpu: Duration,
+    ) -> Option<u32> {
         let events = u32::try_from(cost.events).unwrap_or(u32::MAX);
         let spent = Spent {
             at: Duration::from_nanos(cost.time_ns),

@@ -19,12 +19,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether now is a good moment for a dump, given the last collection: soon after it, or when waiting for the next one
 /// could take long.
-pub fn is_good_moment(now: Duration, collection: Duration) -> bool {
+pub(crate) fn is_good_moment(now: Duration, collection: Duration) -> bool {
     let since = now.saturating_sub(collection);
     since <= MOMENT || since >= PATIENCE
 }
 
-pub struct Schedule {
+pub(crate) struct Schedule {
     when: When,
     last: Option<Duration>,
     /// A collection that was waited for came since the last state.
@@ -32,7 +32,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    pub fn new(when: When) -> Self {
+    pub(crate) fn new(when: When) -> Self {
         Schedule {
             when,
             last: None,
@@ -40,7 +40,7 @@ impl Schedule {
         }
     }
 
-    pub fn collected(&mut self, now: Duration, kind: GcKind, number: u64) {
+    pub(crate) fn collected(&mut self, now: Duration, kind: GcKind, number: u64) {
         let waited_for = match self.when {
             When::Affordable => true,
             When::Every(_) => false,
@@ -54,7 +54,7 @@ impl Schedule {
 
     /// Whether a state should be taken now. What is due but not affordable waits, except after a
     /// chosen collection: then the moment is over.
-    pub fn due(&mut self, now: Duration, affordable: bool) -> bool {
+    pub(crate) fn due(&mut self, now: Duration, affordable: bool) -> bool {
         let since = now.saturating_sub(self.last.unwrap_or_default());
         match self.when {
             When::Every(time) => affordable && since >= time,
@@ -67,7 +67,7 @@ impl Schedule {
         }
     }
 
-    pub fn taken(&mut self, now: Duration) {
+    pub(crate) fn taken(&mut self, now: Duration) {
         self.last = Some(now);
         self.collected = None;
     }

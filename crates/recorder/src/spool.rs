@@ -1,11 +1,12 @@
-//! Where the JVM writes its dumps before they are converted: in memory if there is room, else
+//! Where the JVM writes its dumps before they are converted: in memory if there is space, else
 //! beside the trace. The dumps hold everything the program has, so only its user can read them.
 
 use std::fs::{self, DirBuilder};
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{self, Path, PathBuf};
-use std::{fmt, io};
 
+use anthill_hprof::{DiskSpace, available_memory};
 use rustix::process::geteuid;
 
 use crate::Error;
@@ -18,11 +19,8 @@ const DUMP_AT_LEAST: u64 = 32 << 20;
 
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
-/// Of the disk that something is written to, this much is left to others, or a twentieth if that is less.
-const LEFT_TO_OTHERS: u64 = 1 << 30;
-
 /// The folders of one JVM's dumps: a recorder may record several, whose dumps have the same names.
-pub struct Spool {
+pub(crate) struct Spool {
     /// In the order in which they are tried.
     folders: Vec<PathBuf>,
     jvm: u32,
@@ -30,7 +28,7 @@ pub struct Spool {
 
 impl Spool {
     /// Makes the folders; `chosen` is the user's, `beside` the folder of the trace.
-    pub fn new(chosen: Option<&Path>, beside: &Path, jvm: u32) -> Result<Self, Error> {
+    pub(crate) fn new(chosen: Option<&Path>, beside: &Path, jvm: u32) -> Result<Self, Error> {
         let bases = match chosen {
             Some(chosen) => vec![chosen.to_owned()],
             None => vec![PathBuf::from(MEMORY), beside.to_owned()],
@@ -57,32 +55,32 @@ impl Spool {
     }
 
     /// A path for the dump of a heap of that many bytes, or why there is none.
-    pub fn place(&self, name: &str, heap: u64) -> Result<PathBuf, String> {
+    pub(crate) fn place(&self, name: &str, heap: u64) -> Result<PathBuf, String> {
         let needed = (heap as f64 * DUMP_PER_HEAP) as u64 + DUMP_AT_LEAST;
-        let mut rooms = Vec::new();
+        let mut spaces = Vec::new();
         for folder in &self.folders {
-            let free = self.room_for_dump(folder);
+            let free = self.space_for_dump(folder);
             if free >= needed {
                 return Ok(folder.join(name));
             }
-            rooms.push(format!("{} has {} MB", folder.display(), free >> 20));
+            spaces.push(format!("{} has {} MB", folder.display(), free >> 20));
         }
         let needed = needed >> 20;
         Err(format!(
-            "no room for a dump of about {needed} MB: {}",
-            rooms.join(", ")
+            "no space for a dump of about {needed} MB: {}",
+            spaces.join(", ")
         ))
     }
 
     /// Bytes that may be written there; of the memory that is free, for the machine and for the JVM, who is the one that
     /// writes, no more than half.
-    fn room_for_dump(&self, folder: &Path) -> u64 {
-        let room = Room::of(folder);
+    fn space_for_dump(&self, folder: &Path) -> u64 {
+        let space = DiskSpace::of(folder);
         if folder.starts_with(MEMORY) {
-            room.free
-                .min(free_memory().min(left_in_groups(self.jvm)) / 2)
+            let available = available_memory().unwrap_or(0);
+            space.free.min(available.min(left_in_groups(self.jvm)) / 2)
         } else {
-            room.usable()
+            space.usable()
         }
     }
 }
@@ -101,46 +99,6 @@ fn private_folder(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made,
     }
-}
-
-/// The disk a folder is on, in bytes.
-pub struct Room {
-    free: u64,
-    left_to_others: u64,
-}
-
-impl Room {
-    pub fn of(folder: &Path) -> Room {
-        let (free, total) = rustix::fs::statvfs(folder).map_or((0, 0), |stat| {
-            (stat.f_bavail * stat.f_frsize, stat.f_blocks * stat.f_frsize)
-        });
-        Room {
-            free,
-            left_to_others: LEFT_TO_OTHERS.min(total / 20),
-        }
-    }
-
-    pub fn usable(&self) -> u64 {
-        self.free.saturating_sub(self.left_to_others)
-    }
-}
-
-impl fmt::Display for Room {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (free, left) = (self.free >> 20, self.left_to_others >> 20);
-        write!(f, "{free} MB are free, and {left} MB are left to others")
-    }
-}
-
-fn free_memory() -> u64 {
-    let Ok(memory) = fs::read_to_string("/proc/meminfo") else {
-        return 0;
-    };
-    let available = memory
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kilobytes = available.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
-    kilobytes.map_or(0, |kilobytes: u64| kilobytes << 10)
 }
 
 /// Bytes of memory that a process may still take before its control group, or one around it, has reached its limit.
@@ -177,7 +135,10 @@ mod tests {
         let spool = Spool::new(Some(folder.path()), folder.path(), 1).unwrap();
         assert!(spool.place("a.hprof", 1 << 20).is_ok());
         let refused = spool.place("b.hprof", 1 << 60).unwrap_err();
-        assert!(refused.contains("no room for a dump of about"), "{refused}");
+        assert!(
+            refused.contains("no space for a dump of about"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use axum::response::sse::{self, KeepAlive, Sse};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::broadcast;
 use tokio_stream::wrappers::BroadcastStream;
@@ -11,12 +12,17 @@ use tokio_stream::{Stream, StreamExt};
 /// Events that a page may be behind before it loses some.
 const BACKLOG: usize = 256;
 
-#[derive(Clone, Debug, Serialize)]
+/// What pages are told without asking.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "lowercase")]
-pub enum Event {
+pub(crate) enum Event {
+    /// Work goes on.
     Progress {
+        /// The number of the file it is about.
         source: usize,
+        /// The names of the jobs that wait for it.
         jobs: Vec<String>,
+        /// What is being done.
         phase: String,
         /// From 0 to 1; nothing if it cannot be told.
         share: Option<f64>,
@@ -25,18 +31,19 @@ pub enum Event {
     Sources,
 }
 
-/// Where events are put up for everybody.
+/// Where events are published.
 #[derive(Clone)]
-pub struct Board(broadcast::Sender<Event>);
+pub(crate) struct Events(broadcast::Sender<Event>);
 
-impl Default for Board {
+impl Default for Events {
     fn default() -> Self {
-        Board(broadcast::channel(BACKLOG).0)
+        Events(broadcast::channel(BACKLOG).0)
     }
 }
 
-impl Board {
-    pub fn put(&self, event: Event) {
+impl Events {
+    /// Tells all pages.
+    pub(crate) fn publish(&self, event: Event) {
         // It is fine if nobody listens.
         let _ = self.0.send(event);
     }

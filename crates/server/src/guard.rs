@@ -19,13 +19,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 #[derive(Clone)]
-pub struct Guard {
+pub(crate) struct Guard {
     token: String,
     hosts: Vec<String>,
 }
 
 impl Guard {
-    pub fn new(address: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn new(address: SocketAddr) -> io::Result<Self> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let token = random.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -36,22 +36,22 @@ impl Guard {
         Ok(Guard { token, hosts })
     }
 
-    pub fn token(&self) -> &str {
+    pub(crate) fn token(&self) -> &str {
         &self.token
     }
 
     fn refusal(&self, request: &Request) -> Option<(StatusCode, &'static str)> {
         let headers = request.headers();
         let Some(host) = text(headers, &HOST).filter(|host| self.is_own(host)) else {
-            return Some((
-                StatusCode::MISDIRECTED_REQUEST,
-                "this is not the host asked for",
-            ));
+            return Some((StatusCode::MISDIRECTED_REQUEST, "wrong host"));
         };
         if let Some(origin) = headers.get(ORIGIN) {
             let own = format!("http://{host}");
             if origin.as_bytes() != own.as_bytes() {
-                return Some((StatusCode::FORBIDDEN, "other sites may not ask"));
+                return Some((
+                    StatusCode::FORBIDDEN,
+                    "requests from other sites are not allowed",
+                ));
             }
         }
         let open = !request.uri().path().starts_with("/api/");
@@ -61,7 +61,8 @@ impl Guard {
         }
         Some((
             StatusCode::UNAUTHORIZED,
-            "the token is missing or of an earlier run: open the address that `anthill open` printed",
+            "the token is missing or from an earlier run; open the address that `anthill open` \
+            printed",
         ))
     }
 
@@ -81,7 +82,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-pub async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let mut response = match guard.refusal(&request) {
         Some((status, message)) => {
             let error = serde_json::json!({ "error": { "message": message } });

@@ -5,35 +5,39 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// One piece of work.
-pub struct Job {
-    pub name: String,
+pub(crate) struct Job {
+    /// What the page calls it.
+    pub(crate) name: String,
     cancelled: AtomicBool,
 }
 
 impl Job {
-    pub fn new(name: impl Into<String>) -> Arc<Self> {
+    /// Work that begins now.
+    pub(crate) fn new(name: impl Into<String>) -> Arc<Self> {
         Arc::new(Job {
             name: name.into(),
             cancelled: AtomicBool::new(false),
         })
     }
 
-    pub fn cancel(&self) {
+    /// Lets the work end at the next occasion.
+    pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    pub fn is_cancelled(&self) -> bool {
+    /// Whether the work should end.
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 }
 
 /// All jobs that are under way, by name.
 #[derive(Default)]
-pub struct Jobs(Mutex<HashMap<String, Arc<Job>>>);
+pub(crate) struct Jobs(Mutex<HashMap<String, Arc<Job>>>);
 
 impl Jobs {
     /// Begins a job; it is cancelled when what this returns is dropped.
-    pub fn begin(self: &Arc<Self>, name: &str) -> Watched {
+    pub(crate) fn begin(self: &Arc<Self>, name: &str) -> Watched {
         let job = Job::new(name);
         if !name.is_empty() {
             self.all().insert(name.to_owned(), job.clone());
@@ -45,7 +49,7 @@ impl Jobs {
     }
 
     /// Whether there was one of that name.
-    pub fn cancel(&self, name: &str) -> bool {
+    pub(crate) fn cancel(&self, name: &str) -> bool {
         let job = self.all().remove(name);
         job.inspect(|job| job.cancel()).is_some()
     }
@@ -57,9 +61,9 @@ impl Jobs {
 }
 
 /// A job as long as somebody waits for it.
-pub struct Watched {
+pub(crate) struct Watched {
     jobs: Arc<Jobs>,
-    pub job: Arc<Job>,
+    pub(crate) job: Arc<Job>,
 }
 
 impl Drop for Watched {

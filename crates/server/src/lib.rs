@@ -1,25 +1,42 @@
-//! The HTTP side of the web view: routes, who may ask, progress, and the pages, which are part of
-//! the program. What is asked and answered is the business of whoever implements [`Answers`].
+//! The web view's side of the questions: files that stay open, HTTP requests about them, who may ask, progress, and the pages, which
+//! are part of the program.
 
-mod answers;
+#![warn(missing_docs)]
+
 mod events;
 mod guard;
 mod jobs;
+mod openapi;
 mod pages;
+mod prefetch;
+mod progress;
+mod questions;
+mod reply;
 mod routes;
+mod single_flight;
+mod sources;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::thread;
 
+use anthill_structures::Definitions;
 use tokio::net::TcpListener;
 
-pub use answers::{Answers, Question, Refusal, Reply};
-pub use events::{Board, Event};
-pub use jobs::Job;
+pub use openapi::description;
 
-/// Where the server listens.
+use crate::events::Events;
+use crate::guard::Guard;
+use crate::sources::Sources;
+
+/// What is served, and where.
 pub struct Options {
+    /// Heap dumps and recordings.
+    pub files: Vec<PathBuf>,
+    /// The data structures that are looked for in them.
+    pub structures: Definitions,
+    /// The address of this machine that it listens at.
     pub address: IpAddr,
     /// 0 for any that is free.
     pub port: u16,
@@ -27,12 +44,11 @@ pub struct Options {
 
 /// Serves until the process ends. `ready` gets the address to open, with the token that whoever
 /// asks must have.
-pub fn serve(
-    answers: Arc<dyn Answers>,
-    board: Board,
-    options: &Options,
-    ready: impl FnOnce(&str),
-) -> io::Result<()> {
+pub fn serve(options: Options, ready: impl FnOnce(&str)) -> io::Result<()> {
+    let events = Events::default();
+    let sources = Sources::new(options.files, options.structures, events.clone());
+    let reading = sources.clone();
+    thread::spawn(move || reading.read_all());
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -40,8 +56,8 @@ pub fn serve(
     runtime.block_on(async {
         let listener = TcpListener::bind(SocketAddr::new(options.address, options.port)).await?;
         let address = listener.local_addr()?;
-        let guard = guard::Guard::new(address)?;
+        let guard = Guard::new(address)?;
         ready(&format!("http://{address}/#token={}", guard.token()));
-        axum::serve(listener, routes::router(answers, board, guard)).await
+        axum::serve(listener, routes::router(sources, events, guard)).await
     })
 }

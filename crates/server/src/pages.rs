@@ -8,7 +8,7 @@ include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 const START: &str = "index.html";
 
-pub async fn page(uri: Uri) -> Response {
+pub(crate) async fn page(uri: Uri) -> Response {
     let path = uri.path().trim_start_matches('/');
     if let Some(bytes) = find(path) {
         return file(path, bytes);
@@ -18,7 +18,7 @@ pub async fn page(uri: Uri) -> Response {
         _ if path.contains('.') => StatusCode::NOT_FOUND.into_response(),
         Some(bytes) => file(START, bytes),
         None => Html(
-            "<p>This program was built without the web view: <code>./x build</code> builds both.",
+            "<p>This program was built without the web view. Build it with <code>./x build</code>.",
         )
         .into_response(),
     }

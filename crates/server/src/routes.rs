@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
@@ -15,11 +16,13 @@ use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
-use crate::answers::{Answers, Piece, Question, Refusal, Reply};
-use crate::events::Board;
+use crate::events::Events;
 use crate::guard::{self, Guard};
 use crate::jobs::{Jobs, Watched};
-use crate::pages;
+use crate::questions::Question;
+use crate::reply::{Error, Piece, Reply};
+use crate::sources::Sources;
+use crate::{openapi, pages};
 
 /// How a page names the work it waits for.
 const JOB: &str = "x-anthill-job";
@@ -28,20 +31,20 @@ const WAITING: usize = 8;
 
 #[derive(Clone)]
 struct Server {
-    answers: Arc<dyn Answers>,
-    board: Board,
+    open: Arc<Sources>,
+    events: Events,
     jobs: Arc<Jobs>,
 }
 
-pub fn router(answers: Arc<dyn Answers>, board: Board, guard: Guard) -> Router {
+pub(crate) fn router(open: Arc<Sources>, published: Events, guard: Guard) -> Router {
     let server = Server {
-        answers,
-        board,
+        open,
+        events: published,
         jobs: Arc::default(),
     };
     Router::new()
         .route("/api/v1/sources", get(sources))
-        .route("/api/v1/sources/{source}/{command}", get(answer))
+        .route("/api/v1/sources/{source}/{question}", get(answer))
         .route("/api/v1/events", get(events))
         .route("/api/v1/jobs/{job}", delete(cancel))
         .route("/api/v1/openapi.json", get(description))
@@ -51,62 +54,74 @@ pub fn router(answers: Arc<dyn Answers>, board: Board, guard: Guard) -> Router {
         .with_state(server)
 }
 
-fn of_json(bytes: impl Into<Body>) -> Response {
-    ([(CONTENT_TYPE, "application/json")], bytes.into()).into_response()
-}
-
 async fn sources(State(server): State<Server>) -> Response {
-    of_json(server.answers.sources())
+    Json(server.open.list()).into_response()
 }
 
 async fn description(State(server): State<Server>) -> Response {
-    of_json(server.answers.description())
+    Json(openapi::description(Some(server.open.len()))).into_response()
 }
 
 async fn events(State(server): State<Server>) -> Response {
-    server.board.stream().into_response()
+    server.events.stream().into_response()
 }
 
 async fn unknown() -> Response {
-    let message = "there is nothing at this address; /api/v1/openapi.json lists what there is";
-    refused(Refusal::NothingFound(message.to_owned()))
+    let message = "not found; /api/v1/openapi.json lists all paths";
+    failed(Error::NotFound(message.to_owned()))
 }
 
-async fn cancel(State(server): State<Server>, Path(job): Path<String>) -> Response {
-    match server.jobs.cancel(&job) || server.answers.cancel(&job) {
+/// What an address names, unless it is no text.
+type Named<T> = Result<Path<T>, PathRejection>;
+
+fn unreadable() -> Response {
+    failed(Error::bad_request("the address is not valid UTF-8"))
+}
+
+async fn cancel(State(server): State<Server>, job: Named<String>) -> Response {
+    let Ok(Path(job)) = job else {
+        return unreadable();
+    };
+    match server.jobs.cancel(&job) || server.open.cancel(&job) {
         true => StatusCode::NO_CONTENT.into_response(),
-        false => refused(Refusal::NothingFound(format!("no work is called `{job}`"))),
+        false => failed(Error::NotFound(format!("unknown job `{job}`"))),
     }
 }
 
 async fn answer(
     State(server): State<Server>,
-    Path((source, command)): Path<(usize, String)>,
+    named: Named<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
+    let Ok(Path((source, name))) = named else {
+        return unreadable();
+    };
+    let Ok(source) = source.parse() else {
+        return failed(Error::NotFound(format!("unknown source {source}")));
+    };
     let query = query.unwrap_or_default();
     let options = form_urlencoded::parse(query.as_bytes()).into_owned();
     let question = Question {
         source,
-        command,
+        name,
         options: options.collect(),
     };
-    let name = headers.get(JOB).and_then(|name| name.to_str().ok());
-    let watched = server.jobs.begin(name.unwrap_or_default());
+    let job = headers.get(JOB).and_then(|job| job.to_str().ok());
+    let watched = server.jobs.begin(job.unwrap_or_default());
     let (sender, mut receiver) = mpsc::channel(WAITING);
     let job = watched.job.clone();
     tokio::task::spawn_blocking(move || {
         let reply = Reply::new(sender.clone());
-        if let Err(refusal) = server.answers.clone().answer(&question, &job, reply) {
+        if let Err(error) = server.open.answer(&question, &job, reply) {
             // Nobody is left to tell.
-            let _ = sender.blocking_send(Piece::Refused(refusal));
+            let _ = sender.blocking_send(Piece::Failed(error));
         }
     });
     match receiver.recv().await {
         Some(Piece::Bytes(first)) => stream(first, receiver, watched),
-        Some(Piece::Refused(refusal)) => refused(refusal),
-        None => refused(Refusal::Failed("there was no answer".to_owned())),
+        Some(Piece::Failed(error)) => failed(error),
+        None => failed(Error::Internal("no response".to_owned())),
     }
 }
 
@@ -119,18 +134,22 @@ fn stream(first: Vec<u8>, receiver: mpsc::Receiver<Piece>, watched: Watched) -> 
         match piece {
             Piece::Bytes(bytes) => Ok(Bytes::from(bytes)),
             // Too late for another status: the connection breaks off.
-            Piece::Refused(_) => Err(io::Error::from(io::ErrorKind::Interrupted)),
+            Piece::Failed(_) => Err(io::Error::from(io::ErrorKind::Interrupted)),
         }
     });
-    of_json(Body::from_stream(bytes))
+    (
+        [(CONTENT_TYPE, "application/json")],
+        Body::from_stream(bytes),
+    )
+        .into_response()
 }
 
-fn refused(refusal: Refusal) -> Response {
-    let (status, message, advice) = match refusal {
-        Refusal::Unusable { message, advice } => (StatusCode::BAD_REQUEST, message, Some(advice)),
-        Refusal::NothingFound(message) => (StatusCode::NOT_FOUND, message, None),
-        Refusal::Cancelled => (StatusCode::CONFLICT, "it was cancelled".to_owned(), None),
-        Refusal::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, message, None),
+fn failed(error: Error) -> Response {
+    let (status, message, advice) = match error {
+        Error::BadRequest { message, advice } => (StatusCode::BAD_REQUEST, message, Some(advice)),
+        Error::NotFound(message) => (StatusCode::NOT_FOUND, message, None),
+        Error::Cancelled => (StatusCode::CONFLICT, "it was cancelled".to_owned(), None),
+        Error::Internal(message) => (StatusCode::INTERNAL_SERVER_ERROR, message, None),
     };
     let error = json!({ "error": { "message": message, "advice": advice } });
     (status, Json(error)).into_response()

@@ -7,16 +7,19 @@ use anthill_graph::{
     Amounts, DepthFirst, Dominators, Graph, GroupTotals, Membership, NodeId, UNREACHABLE,
     retained_by_groups, weakly_reachable,
 };
-use anthill_heap::{Cancelled, Class, ClassKind, Column, FieldType, HeapState, ObjectId, Progress};
-use anthill_hprof::index::{Index, IndexWriter};
+use anthill_heap::{Cancelled, Class, Column, FieldType, HeapState, Loaders, ObjectId, Progress};
+use anthill_index::{Index, IndexWriter};
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
 /// How classes are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
+    /// By class.
     Class,
+    /// By package.
     Package,
+    /// By class loader.
     Loader,
 }
 
@@ -26,15 +29,21 @@ pub enum Grouping {
 pub struct Row {
     /// All objects, reachable or not.
     pub objects: u64,
+    /// Bytes of all objects, reachable or not.
     pub shallow: u64,
+    /// Of them, those that nothing keeps alive.
     pub unreachable_objects: u64,
+    /// Bytes of those that nothing keeps alive.
     pub unreachable_shallow: u64,
     /// What would die with the reachable ones, themselves included.
     pub retained_objects: u64,
+    /// Bytes that would die with the reachable ones.
     pub retained: u64,
 }
 
+/// What is known of a whole heap.
 pub struct Analysis {
+    /// Who keeps what alive alone.
     pub dominators: Dominators,
     groups: Groups,
     /// By group.
@@ -43,15 +52,13 @@ pub struct Analysis {
     pub weakly_reachable: GroupTotals,
 }
 
-/// The groups of a heap: classes first, then packages, then loaders. To a loader belong the
-/// instances of its classes, their class objects and the loader itself: what a leaked loader is.
+/// The groups of a heap: classes first, then packages, then loaders; see [`Loaders::of`] for what
+/// belongs to a loader.
 pub struct Groups {
     classes: usize,
+    /// The names of the packages.
     pub packages: Vec<String>,
-    pub loaders: Vec<Option<ObjectId>>,
-    /// By class: whether its objects are class objects or some are loaders, so that the class
-    /// alone does not tell the loader they belong to.
-    special: Vec<bool>,
+    loaders: Loaders,
     /// By label, a class or a class and another loader than the class's own: its groups, ascending.
     of_label: Vec<Vec<u32>>,
     other_labels: FxHashMap<(u32, Option<ObjectId>), u32>,
@@ -64,7 +71,7 @@ pub fn package_group(class: &Class) -> &str {
         && FieldType::ALL
             .iter()
             .skip(1)
-            .any(|ty| ty.java_name() == element);
+            .any(|ty| ty.keyword() == element);
     match class.package() {
         "" if primitive => "(arrays of primitives)",
         "" => "(unnamed package)",
@@ -73,6 +80,7 @@ pub fn package_group(class: &Class) -> &str {
 }
 
 impl Groups {
+    /// The groups of the classes of a heap.
     pub fn new(state: &HeapState) -> Self {
         let classes = state.classes();
         let mut packages: Vec<String> = classes
@@ -81,17 +89,10 @@ impl Groups {
             .collect();
         packages.sort_unstable();
         packages.dedup();
-        let mut loaders: Vec<Option<ObjectId>> = classes.iter().map(|class| class.loader).collect();
-        loaders.sort_unstable();
-        loaders.dedup();
         let mut groups = Groups {
             classes: classes.len(),
             packages,
-            loaders,
-            special: classes
-                .iter()
-                .map(|class| class.kind == ClassKind::Mirror)
-                .collect(),
+            loaders: Loaders::new(state),
             of_label: Vec::new(),
             other_labels: FxHashMap::default(),
         };
@@ -99,9 +100,9 @@ impl Groups {
             .zip(classes)
             .map(|(id, class)| groups.of(state, id, class.loader))
             .collect();
-        for loader in groups.loaders.clone().into_iter().flatten() {
+        let loaders: Vec<ObjectId> = groups.loaders().iter().copied().flatten().collect();
+        for loader in loaders {
             let class = state.class_id(loader);
-            groups.special[class as usize] = true;
             groups.add_label(state, class, Some(loader));
         }
         for class in classes {
@@ -112,6 +113,11 @@ impl Groups {
         groups
     }
 
+    /// The loaders that rows stand for, in their order.
+    pub fn loaders(&self) -> &[Option<ObjectId>] {
+        self.loaders.all()
+    }
+
     /// The groups of a class and a loader.
     fn of(&self, state: &HeapState, class: u32, loader: Option<ObjectId>) -> Vec<u32> {
         let package = package_group(&state.classes()[class as usize]);
@@ -119,7 +125,7 @@ impl Groups {
             .packages
             .binary_search_by(|known| known.as_str().cmp(package))
             .unwrap_or_default();
-        let loader = self.loaders.binary_search(&loader).unwrap_or_default();
+        let loader = self.loaders().binary_search(&loader).unwrap_or_default();
         let packages = self.classes + self.packages.len();
         vec![
             class,
@@ -140,7 +146,7 @@ impl Groups {
     #[inline]
     fn label(&self, graph: &Graph, node: NodeId) -> Option<u32> {
         let class = graph.class(node)?;
-        if self.special[class as usize] {
+        if self.loaders.is_special(class) {
             Some(self.special_label(graph.state, node, class))
         } else {
             Some(class)
@@ -148,12 +154,7 @@ impl Groups {
     }
 
     fn special_label(&self, state: &HeapState, node: NodeId, class: u32) -> u32 {
-        let in_heap = node < state.len();
-        let mirrored = in_heap.then(|| state.mirrored(node)).flatten();
-        let loader = match mirrored {
-            Some(mirrored) => state.classes()[mirrored as usize].loader,
-            None => Some(node),
-        };
+        let loader = self.loaders.of(state, node);
         self.other_labels
             .get(&(class, loader))
             .copied()
@@ -161,7 +162,7 @@ impl Groups {
     }
 
     fn len(&self) -> usize {
-        self.classes + self.packages.len() + self.loaders.len()
+        self.classes + self.packages.len() + self.loaders().len()
     }
 
     fn range(&self, grouping: Grouping) -> std::ops::Range<usize> {
@@ -175,6 +176,7 @@ impl Groups {
 }
 
 impl Analysis {
+    /// Analyses a heap from its roots on.
     pub fn new(graph: &Graph, progress: &dyn Progress) -> Result<Self, Cancelled> {
         let groups = Groups::new(graph.state);
         let mut search = DepthFirst::new(graph, progress)?;
@@ -195,6 +197,7 @@ impl Analysis {
         })
     }
 
+    /// The groups that rows are about.
     pub fn groups(&self) -> &Groups {
         &self.groups
     }
@@ -220,11 +223,7 @@ impl Analysis {
     }
 
     pub(crate) fn save(&self, index: &mut IndexWriter) -> io::Result<()> {
-        index.add("dominators", &self.dominators.immediate)?;
-        let retained = &self.dominators.retained;
-        index.add("retained-shift", &[retained.shift])?;
-        index.add("retained", &retained.narrow)?;
-        index.add("retained-wide", &retained.wide)?;
+        save_dominators(&self.dominators, index)?;
         index.add("rows", &self.rows)?;
         index.add(
             "weakly-reachable",
@@ -233,22 +232,13 @@ impl Analysis {
     }
 
     pub(crate) fn restore(state: &HeapState, index: &Index) -> Option<Self> {
-        let dominators = Dominators {
-            immediate: index.column("dominators")?,
-            retained: Amounts {
-                shift: *index.column::<u32>("retained-shift")?.first()?,
-                narrow: index.column("retained")?,
-                wide: index.column("retained-wide")?,
-            },
-        };
+        let dominators = restore_dominators(index)?;
         let groups = Groups::new(state);
         let rows: Column<Row> = index.column("rows")?;
         let [objects, bytes] = index.column::<u64>("weakly-reachable")?[..]
             .try_into()
             .ok()?;
-        let fits = rows.len() == groups.len()
-            && dominators.immediate.len() >= state.len() as usize
-            && dominators.retained.nodes() == dominators.immediate.len();
+        let fits = rows.len() == groups.len() && dominators.immediate.len() >= state.len() as usize;
         fits.then_some(Analysis {
             dominators,
             groups,
@@ -256,6 +246,26 @@ impl Analysis {
             weakly_reachable: GroupTotals { objects, bytes },
         })
     }
+}
+
+pub(crate) fn save_dominators(dominators: &Dominators, index: &mut IndexWriter) -> io::Result<()> {
+    index.add("dominators", &dominators.immediate)?;
+    let retained = &dominators.retained;
+    index.add("retained-shift", &[retained.shift])?;
+    index.add("retained", &retained.narrow)?;
+    index.add("retained-wide", &retained.wide)
+}
+
+pub(crate) fn restore_dominators(index: &Index) -> Option<Dominators> {
+    let dominators = Dominators {
+        immediate: index.column("dominators")?,
+        retained: Amounts {
+            shift: *index.column::<u32>("retained-shift")?.first()?,
+            narrow: index.column("retained")?,
+            wide: index.column("retained-wide")?,
+        },
+    };
+    (dominators.retained.nodes() == dominators.immediate.len()).then_some(dominators)
 }
 
 fn rows(

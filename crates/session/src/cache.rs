@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use anthill_index::Key;
 use rustc_hash::FxBuildHasher;
 
 use crate::groups::is_kept_group;
@@ -15,24 +16,40 @@ const SOURCE: &str = "source";
 /// The user's cache keeps the index of a dump that nobody opened for this long no more.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// Where indexes are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexFolder {
     /// The user's cache folder.
     Cache,
+    /// A folder that a person chose.
     Folder(PathBuf),
     /// No index is read or kept.
     None,
 }
 
 impl IndexFolder {
+    /// The folder for the indexes of all dumps.
+    fn base(&self) -> Option<PathBuf> {
+        match self {
+            IndexFolder::Cache => Some(user_cache()?.join("anthill")),
+            IndexFolder::Folder(folder) => Some(folder.clone()),
+            IndexFolder::None => None,
+        }
+    }
+
+    /// The secret that proves that an index was made here.
+    pub(crate) fn key(&self) -> io::Result<Key> {
+        Key::of_folder(&self.base().unwrap_or_default())
+    }
+
     /// The folder for the indexes of the dump at `path`. Another dump under the same path takes
     /// the place of the one before.
     pub(crate) fn for_dump(&self, path: &Path) -> Option<PathBuf> {
-        let base = match self {
-            IndexFolder::Cache => user_cache()?.join("anthill"),
-            IndexFolder::Folder(folder) => folder.clone(),
-            IndexFolder::None => return None,
-        };
+        let base = self.base()?;
+        if !path.is_file() {
+            // What comes through a pipe never comes again.
+            return None;
+        }
         let name = path.file_name()?.to_string_lossy();
         let place = std::fs::canonicalize(path).ok()?;
         let place = FxBuildHasher.hash_one(&place);

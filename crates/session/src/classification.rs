@@ -1,12 +1,13 @@
 //! Classification trees of a session's heap.
 
 use anthill_classify::{Context, Step, Tree, TreeNodeId};
-use anthill_heap::BitSet;
+use anthill_graph::NodeId;
+use anthill_heap::{BitSet, ClassId};
 
 use crate::{Error, Session};
 
 /// Nobody reads more nodes, and every one costs time and memory to measure.
-pub(crate) const MOST_NODES: usize = 1 << 20;
+const MOST_NODES: usize = 1 << 20;
 
 impl Session {
     /// Splits a group by steps, with exact sizes on every node.
@@ -26,7 +27,8 @@ impl Session {
         Ok(trees)
     }
 
-    fn unmeasured(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
+    /// Splits a group by steps and counts the objects of every node, without deep and retained sizes.
+    pub fn count(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
         let analysis = self.analysis()?;
         let graph = self.graph();
         let context = Context::new(
@@ -38,7 +40,11 @@ impl Session {
         .with_members(self.members_for(steps)?)
         .with_most_nodes(MOST_NODES);
         let levels = context.levels_of(steps, group)?;
-        let tree = Tree::new(&graph, group, &levels);
+        Ok(Tree::new(&graph, group, &levels))
+    }
+
+    fn unmeasured(&self, group: &BitSet, steps: &[Step]) -> Result<Tree, Error> {
+        let tree = self.count(group, steps)?;
         match tree.nodes().len() > MOST_NODES {
             true => Err(anthill_classify::Error::TooManyNodes(MOST_NODES).into()),
             false => Ok(tree),
@@ -72,5 +78,12 @@ impl Session {
             }
         }
         Ok(group)
+    }
+
+    /// All objects of a class, reachable or not.
+    pub fn objects_of_class(&self, class: ClassId) -> impl Iterator<Item = NodeId> + '_ {
+        let classes: &[ClassId] = &self.state().columns.classes;
+        let of_class = (0..).zip(classes).filter(move |&(_, &of)| of == class);
+        of_class.map(|(object, _)| object)
     }
 }

@@ -2,10 +2,13 @@
 
 use anthill_heap::Cancelled;
 
+/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The dump, or the system, does not allow it.
     #[error(transparent)]
     Dump(#[from] anthill_hprof::Error),
+    /// The recording does not allow it.
     #[error(transparent)]
     Trace(#[from] anthill_trace::Error),
     /// The source has no such dump or state.

@@ -3,15 +3,16 @@
 mod kept;
 mod language;
 
-use anthill_classify::{Context, Definitions, Mistake, OVERALL, Pattern, Step, Tree, TreeNodeId};
+use anthill_classify::{Context, Definitions, OVERALL, Step, Tree, TreeNodeId};
 use anthill_graph::{
     Graph, GroupTotals, NodeId, cut_closure, gc_closure_among, transitive_closure,
 };
-use anthill_heap::{BitSet, Class, ObjectId, Value, both};
+use anthill_heap::{BitSet, Class, ClassId, ObjectId, Value, both};
+use anthill_syntax::{Mistake, Pattern};
 use std::cmp::Reverse;
 
 use self::language::{Combination, Derived, GroupExpr, GroupKind};
-use crate::{Error, Session};
+use crate::{Error, Grouping, Session};
 
 pub use kept::KeptGroup;
 pub(crate) use kept::is_kept_group;
@@ -19,16 +20,23 @@ pub(crate) use kept::is_kept_group;
 /// What a group has, reaches and retains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupMetrics {
+    /// How many objects.
     pub objects: u64,
+    /// Their own bytes.
     pub shallow: u64,
+    /// All that they reach, themselves included.
     pub deep: GroupTotals,
+    /// All that would die with them, themselves included.
     pub retained: GroupTotals,
 }
 
 /// What a group reaches and what would be freed with it, itself included.
 pub struct Closures {
+    /// The same, counted.
     pub metrics: GroupMetrics,
+    /// All that the group reaches.
     pub reached: BitSet,
+    /// All that would die with the group.
     pub retained: BitSet,
 }
 
@@ -66,6 +74,7 @@ impl Session {
         evaluation.group(&expression)
     }
 
+    /// What a group has, reaches and retains.
     pub fn measure(&self, group: &BitSet) -> Result<GroupMetrics, Error> {
         Ok(self.closures(group)?.metrics)
     }
@@ -76,10 +85,12 @@ impl Session {
         let graph = self.graph();
         let all = self.analysis()?.dominators.reachable();
         let members: Vec<NodeId> = group.iter().collect();
-        let (reached, retained) = both(
+        let (reached, mut retained) = both(
             || transitive_closure(&graph, &members),
             || gc_closure_among(&graph, all, &members),
         );
+        // An unreachable object retains itself.
+        members.iter().for_each(|&object| retained.insert(object));
         let own = graph.totals(group);
         Ok(Closures {
             metrics: GroupMetrics {
@@ -102,13 +113,9 @@ impl Session {
     /// How many references lead from the objects of one group to those of another.
     pub fn references_between(&self, from: &BitSet, to: &BitSet) -> u64 {
         let graph = self.graph();
-        let objects = self.state().len();
-        let inside = |node: NodeId| node < objects && to.contains(node);
         let of = |object| {
-            graph
-                .successors(object)
-                .filter(|&node| inside(node))
-                .count() as u64
+            let inside = graph.successors(object).filter(|&node| to.contains(node));
+            inside.count() as u64
         };
         from.iter().map(of).sum()
     }
@@ -123,7 +130,21 @@ impl Session {
     pub fn retained(&self, group: &BitSet) -> Result<BitSet, Error> {
         let members: Vec<NodeId> = group.iter().collect();
         let all = self.analysis()?.dominators.reachable();
-        Ok(self.objects_in(gc_closure_among(&self.graph(), all, &members)))
+        let mut retained = self.objects_in(gc_closure_among(&self.graph(), all, &members));
+        retained.union_with(group);
+        Ok(retained)
+    }
+
+    /// What would be freed if all objects of these classes were gone, exactly. `objects` are
+    /// all of them.
+    pub fn retained_by(&self, classes: &[ClassId], objects: &[NodeId]) -> Result<u64, Error> {
+        if let [class] = classes {
+            return Ok(self.analysis()?.rows(Grouping::Class)[*class as usize].retained);
+        }
+        self.progress().stage("adding up retained sizes", 0);
+        let graph = self.graph();
+        let all = self.analysis()?.dominators.reachable();
+        Ok(graph.totals(&gc_closure_among(&graph, all, objects)).bytes)
     }
 
     /// The objects that GC roots and static fields refer to and from which references lead to the
@@ -174,7 +195,7 @@ impl Evaluation<'_> {
             GroupKind::Object(address) => {
                 let object = self.session.state().addresses.find(*address);
                 let object = object.ok_or_else(|| {
-                    let message = format!("there is no object at {address:#x} in this dump");
+                    let message = format!("no object at {address:#x} in this dump");
                     self.nothing(expression.at, message)
                 })?;
                 Ok(self.collect([object]))
@@ -232,7 +253,7 @@ impl Evaluation<'_> {
                 let dominators = &self.session.analysis()?.dominators;
                 let refers = |from: &ObjectId| {
                     let mut references = self.graph.referenced(*from);
-                    dominators.is_reachable(*from) && references.any(|to| self.is_in(group, to))
+                    dominators.is_reachable(*from) && references.any(|to| group.contains(to))
                 };
                 self.collect((0..self.session.state().len()).filter(refers))
             }
@@ -243,16 +264,10 @@ impl Evaluation<'_> {
         })
     }
 
-    fn is_in(&self, group: &BitSet, node: NodeId) -> bool {
-        node < self.session.state().len() && group.contains(node)
-    }
-
     /// These nodes, as far as they are objects.
     fn collect(&self, nodes: impl IntoIterator<Item = NodeId>) -> BitSet {
-        let objects = self.session.state().len();
-        let mut group = BitSet::new(objects as usize);
-        let nodes = nodes.into_iter().filter(|&node| node < objects);
-        nodes.for_each(|node| group.insert(node));
+        let mut group = BitSet::new(self.session.state().len() as usize);
+        nodes.into_iter().for_each(|node| group.insert(node));
         group
     }
 
@@ -269,7 +284,7 @@ impl Evaluation<'_> {
             }
             _ if self.session.kept_groups().1.iter().any(|kept| kept == name) => {
                 let message =
-                    format!("the group `{name}` was kept for another dump, or is damaged");
+                    format!("the saved group `{name}` belongs to another dump or is damaged");
                 Err(self.nothing(at, message))
             }
             _ => Err(self.no_class(name, at)),
@@ -399,12 +414,12 @@ pub fn no_node(tree: &Tree, last: TreeNodeId, rest: &str) -> String {
         _ => format!("below `{}`", node.key),
     };
     match keys[..] {
-        [] => format!("there is nothing {below}, and so no `{rest}`"),
+        [] => format!("no `{rest}` {below}: there is nothing"),
         _ if keys.len() <= SHOWN => {
-            format!("there is no `{rest}` {below}, only {}", keys.join(", "))
+            format!("no `{rest}` {below}, only {}", keys.join(", "))
         }
         _ => format!(
-            "there is no `{rest}` {below}; the largest of {} there are {}",
+            "no `{rest}` {below}; the largest of {} there are {}",
             keys.len(),
             keys[..SHOWN].join(", ")
         ),

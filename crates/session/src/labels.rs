@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anthill_graph::{EdgeKind, Graph, NodeId};
-use anthill_heap::{ClassKind, Frame, ObjectId, Root, RootOrigin, Strength, Value};
+use anthill_heap::{ClassId, ClassKind, Frame, ObjectId, Root, RootOrigin, Strength, Value};
 
 use crate::Session;
 
@@ -21,6 +21,7 @@ pub struct Label {
     pub what: String,
     /// The text of a string, the name of a thread or class loader, the value in a box.
     pub detail: Option<String>,
+    /// Where it was.
     pub address: u64,
 }
 
@@ -56,6 +57,7 @@ pub fn quoted(text: &str, limit: usize) -> String {
 }
 
 impl Session {
+    /// How an object is named.
     pub fn label(&self, node: NodeId) -> Label {
         let address = self.address(node);
         let state = self.state();
@@ -135,6 +137,23 @@ impl Session {
         name.unwrap_or_else(|| kind_name(kind).to_owned())
     }
 
+    /// How `from` holds `to`, in words; nothing if no reference that keeps alive leads there.
+    pub fn reference_name(&self, graph: &Graph, from: NodeId, to: NodeId) -> Option<String> {
+        edge_kind(graph, from, to).map(|kind| self.edge_name(from, to, kind))
+    }
+
+    /// A static field in words: `static field Registry.all`.
+    pub fn static_field_name(&self, class: ClassId, field: &str) -> String {
+        let class = &self.state().classes()[class as usize].name;
+        format!("static field {class}.{field}")
+    }
+
+    /// Whether an object is a thread.
+    pub fn is_thread(&self, node: NodeId) -> bool {
+        let state = self.state();
+        node < state.len() && state.extends(state.class_id(node), THREAD)
+    }
+
     /// A root in words, e.g. `local variable in thread "main" at Main.run(Main.java:12)`.
     pub fn root_name(&self, root: &Root) -> String {
         let mut name = root.origin.label().to_owned();
@@ -176,6 +195,18 @@ pub fn frame_name(frame: &Frame) -> String {
         _ => source.to_owned(),
     };
     format!("{}.{}({place})", frame.class, frame.method)
+}
+
+/// A name without the numbers that the JVM gives hidden classes in every run anew.
+pub fn stable_name(name: &str) -> String {
+    match name.split_once("/0x") {
+        Some((class, rest)) => {
+            let after = rest.trim_start_matches(|char: char| char.is_ascii_hexdigit());
+            let class = class.trim_end_matches(|char: char| char.is_ascii_digit());
+            format!("{}{after}", class.trim_end_matches('$'))
+        }
+        None => name.to_owned(),
+    }
 }
 
 /// Why there is an edge; elements of an array are not searched, for there can be millions.
@@ -300,6 +331,17 @@ mod tests {
     fn text_is_escaped_and_cut() {
         assert_eq!(quoted("a\"b\n\u{1}", 10), "\"a\\\"b\\n\\u0001\"");
         assert_eq!(quoted("abcdef", 3), "\"abc…\"");
+    }
+
+    #[test]
+    fn hidden_classes_have_one_name_in_every_run() {
+        for (name, stable) in [
+            ("a.Main$$Lambda$14/0x00007f621d000400", "a.Main$$Lambda"),
+            ("a.Main$$Lambda/0x00007f621d000400[]", "a.Main$$Lambda[]"),
+            ("a.Main$1", "a.Main$1"),
+        ] {
+            assert_eq!(stable_name(name), stable);
+        }
     }
 
     #[test]

@@ -1,88 +1,60 @@
-//! A session opens a source and computes each analysis at most once, keeping what it computed
-//! in an index so that the next opening only maps it. Every face talks to a session.
+//! A session opens a source, computes each thing that many analyses need at most once, and keeps it in an
+//! index so that the next opening only maps it: dominators, sizes, data structures, shortest paths.
 //!
-//! Knows how analyses fit together, but neither how they work nor how results are shown.
+//! Hands out the heap, the names of its objects and groups of them. The analyses in other crates take a
+//! session and decide; none of them is known here.
+
+#![warn(missing_docs)]
 
 mod analysis;
 mod cache;
-mod checks;
 mod classification;
-mod diff;
-mod dominator_tree;
+mod dominated;
 mod error;
-mod evolution;
-mod fingerprint;
+mod fillers;
+mod followed;
 mod groups;
-mod growth;
-mod history;
-mod identities;
 mod labels;
-mod layers;
-mod merged_paths;
-mod newcomers;
-mod object_paths;
-mod owner_paths;
-mod owners;
-mod path_graph;
-mod patterns;
+mod ownership;
 mod recording;
 mod referrers;
-mod report;
 mod strings;
 mod structures;
-mod suspects;
 mod threads;
-mod waste;
-mod ways;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use anthill_classify::Members;
-use anthill_graph::{Convention, Graph, NodeId, Paths};
-use anthill_heap::{HeapState, Progress, Shared, Sizes};
-use anthill_hprof::index::{Identity, Index, IndexWriter};
-use anthill_hprof::{Dump, DumpInfo, Records, mat_sizes};
-use anthill_structures::{Definitions, Structures};
+use anthill_graph::{Convention, Dominators, Graph, NodeId, Paths};
+use anthill_heap::{HeapState, Progress, SharedOnce, Sizes};
+use anthill_hprof::{Dump, DumpInfo, Records, input, mat_sizes};
+use anthill_index::{Identity, Index, IndexWriter, Key};
+use anthill_structures::{Definitions, Members, Structures};
 use anthill_trace::Point;
-use rustc_hash::FxHashMap;
-
-use self::dominator_tree::Dominated;
 
 pub use analysis::{Analysis, Grouping, Groups, Row, package_group};
 pub use cache::IndexFolder;
-pub use checks::{ProgramCheck, ProgramChecked, RuleChecked, check_rule_groups, growth_violation};
-pub use diff::{Change, Changed, Figures, Snapshot, changes, stable_name};
-pub use dominator_tree::{Member, TreeItem, TreeOptions};
+pub use dominated::Dominated;
 pub use error::Error;
-pub use evolution::{Evolution, EvolvedNode, evolution};
+pub use followed::{followed_structures, reachable};
 pub use groups::{Closures, GroupMetrics, KeptGroup, check_defined_groups, check_group, no_node};
-pub use growth::{JointGrowth, is_identity};
-pub use history::{DumpMoment, HeapMoment, History, LeakWindow, StructureHistory, TypeHistory};
-pub use labels::{Label, edge_kind, frame_name, primitive, quoted};
-pub use layers::{Layer, Layers, Measure, spread};
-pub use merged_paths::{Branch, BranchClass, MergedPaths, RootsByObject};
-pub use newcomers::{Newcomers, NewcomersOfKind, Window};
-pub use object_paths::ObjectPaths;
-pub use owners::OwnerFront;
-pub use path_graph::{PathEdge, PathGraph, PathNode};
-pub use patterns::{Pattern, PatternKind};
+pub use labels::{Label, edge_kind, frame_name, primitive, quoted, stable_name};
 pub use recording::Recording;
 pub use referrers::Referrer;
-pub use report::{Content, Report, ReportedSuspect};
-pub use structures::StructurePlace;
-pub use threads::{Kept, Local, ThreadStack};
-pub use ways::{PATH_ENDS, PathStep, Way};
+pub use threads::{Local, ThreadStack};
 
 /// Objects from which a heap is mapped instead of held in memory.
 const LARGE: u32 = 1 << 20;
 
+/// How a source is opened.
 pub struct Options {
     /// Which dump of the file, from 1; by default the last.
     pub dump: Option<usize>,
     /// Which state of a recording; by default the last.
     pub at: Option<Point>,
+    /// What keeps alive.
     pub convention: Convention,
+    /// Where the index is kept.
     pub index: IndexFolder,
 }
 
@@ -101,7 +73,7 @@ impl Default for Options {
 /// share what was computed.
 pub struct Session {
     open: Arc<Open>,
-    found: Arc<Found>,
+    found: Arc<StructureCache>,
     progress: Arc<dyn Progress + Send>,
 }
 
@@ -113,43 +85,55 @@ struct Open {
     convention: Convention,
     /// Sizes under another convention than the JVM's own.
     other_sizes: Option<Sizes>,
-    index: Option<Place>,
+    index: Option<IndexLocation>,
     notes: Vec<String>,
     from_index: bool,
-    analysis: Shared<Analysis>,
-    dominated: Shared<Dominated>,
-    paths: Shared<Paths>,
-    /// By address: the class and the number of the first static field that refers to the object.
-    static_fields: OnceLock<FxHashMap<u64, (usize, usize)>>,
+    analysis: SharedOnce<Analysis>,
+    dominated: SharedOnce<Dominated>,
+    paths: SharedOnce<Paths>,
+    borrowed_locals: SharedOnce<Vec<NodeId>>,
+    owner_dominators: SharedOnce<Dominators>,
+    owner_dominated: SharedOnce<Dominated>,
+    paths_from_owners: SharedOnce<Paths>,
 }
 
 /// The data structures of a heap state.
-struct Found {
+struct StructureCache {
     /// Which there are to be found.
-    definitions: Definitions,
-    structures: Shared<Structures>,
-    members: Shared<Members>,
+    definitions: Arc<Definitions>,
+    structures: SharedOnce<Structures>,
+    members: SharedOnce<Members>,
 }
 
-impl Found {
-    fn by(definitions: Definitions) -> Arc<Self> {
-        Arc::new(Found {
+impl StructureCache {
+    fn by(definitions: Arc<Definitions>) -> Arc<Self> {
+        Arc::new(StructureCache {
             definitions,
-            structures: Shared::default(),
-            members: Shared::default(),
+            structures: SharedOnce::default(),
+            members: SharedOnce::default(),
         })
     }
 }
 
-/// Where the index of this dump is, and what it is the index of.
-struct Place {
-    folder: PathBuf,
-    identity: Identity,
+/// The shipped definitions, read once: whoever looks at many states of a recording opens many sessions.
+fn shipped_definitions() -> Arc<Definitions> {
+    static SHIPPED: OnceLock<Arc<Definitions>> = OnceLock::new();
+    let shipped = SHIPPED.get_or_init(|| Arc::new(Definitions::shipped()));
+    shipped.clone()
 }
 
-impl Place {
+/// Where the index of this dump is, and what it is the index of.
+struct IndexLocation {
+    folder: PathBuf,
+    identity: Identity,
+    /// Or why there is none: then nothing is found and nothing can be kept.
+    key: std::io::Result<Key>,
+}
+
+impl IndexLocation {
     fn find(&self, what: &str) -> Option<Index> {
-        Index::open(&self.folder.join(what), self.identity.with(what))
+        let key = self.key.as_ref().ok()?;
+        Index::open(&self.folder.join(what), self.identity.with(what), key)
     }
 
     fn keep(
@@ -158,26 +142,28 @@ impl Place {
         write: impl FnOnce(&mut IndexWriter) -> std::io::Result<()>,
     ) -> Result<(), String> {
         let path = self.folder.join(what);
-        let kept = IndexWriter::new(&path, self.identity.with(what)).and_then(|mut writer| {
+        let failed = |error: &std::io::Error| {
+            let folder = self.folder.display();
+            format!("cannot write the index to {folder}: {error}")
+        };
+        let key = self.key.as_ref().map_err(failed)?;
+        let kept = IndexWriter::new(&path, self.identity.with(what), key).and_then(|mut writer| {
             write(&mut writer)?;
             writer.finish(&path)
         });
-        kept.map_err(|error| {
-            format!(
-                "the index could not be kept in {}: {error}",
-                self.folder.display()
-            )
-        })
+        kept.map_err(|error| failed(&error))
     }
 }
 
-impl Place {
+impl IndexLocation {
     /// Keeps a dump that was read and goes on with it mapped: what is in the index need not be
     /// in memory. If that fails, the reason comes with the dump as it is.
     fn keep_heap(&self, dump: Dump) -> (Dump, Option<String>) {
-        let note = self.keep("heap", |writer| dump.save(writer)).err();
+        let note = self
+            .keep("heap", |writer| anthill_index::save(&dump, writer))
+            .err();
         match self.find("heap").filter(|_| note.is_none()) {
-            Some(index) => (dump.mapped(&index), None),
+            Some(index) => (anthill_index::mapped(dump, &index), None),
             None => (dump, note),
         }
     }
@@ -188,9 +174,10 @@ impl Place {
 fn map_temporarily(dump: Dump) -> Dump {
     match (dump.state.len() >= LARGE).then(tempfile::tempdir) {
         Some(Ok(folder)) => {
-            let place = Place {
+            let place = IndexLocation {
                 folder: folder.path().to_owned(),
                 identity: Identity(0),
+                key: Key::random(),
             };
             place.keep_heap(dump).0
         }
@@ -206,7 +193,7 @@ struct Opening<'a> {
 
 struct Opened {
     dump: Dump,
-    index: Option<Place>,
+    index: Option<IndexLocation>,
     notes: Vec<String>,
     from_index: bool,
 }
@@ -215,21 +202,26 @@ impl Opening<'_> {
     fn dump(&self, options: &Options) -> Result<Opened, Error> {
         if options.at.is_some() {
             return Err(Error::Point(format!(
-                "{}: this is a heap dump, which has no points in time to choose from",
+                "{}: is a heap dump; only recordings have points in time to choose from",
                 self.path.display()
             )));
         }
-        let identity = Identity::of(self.path)
-            .ok()
-            .map(|identity| identity.with(&format!("{:?}", options.dump)));
         let folder = options.index.for_dump(self.path);
+        let identity = folder.as_ref().and_then(|_| {
+            let identity = Identity::of(self.path).ok()?;
+            Some(identity.with(&format!("{:?}", options.dump)))
+        });
         let folder = folder.map(|folder| match options.dump {
             Some(number) => folder.join(format!("dump-{number}")),
             None => folder,
         });
         let index = folder
             .zip(identity)
-            .map(|(folder, identity)| Place { folder, identity });
+            .map(|(folder, identity)| IndexLocation {
+                folder,
+                identity,
+                key: options.index.key(),
+            });
         self.with_index(index, || {
             Ok(Dump::open(self.path, options.dump, self.progress)?)
         })
@@ -237,12 +229,13 @@ impl Opening<'_> {
 
     fn state(&self, recording: &Recording, index: &IndexFolder) -> Result<Opened, Error> {
         let folder = index.for_dump(self.path);
-        let index = folder.map(|folder| Place {
+        let index = folder.map(|folder| IndexLocation {
             folder: folder.join(format!("state-{}", recording.state().number)),
             identity: recording.identity(),
+            key: index.key(),
         });
         self.with_index(index, || {
-            self.progress.stage("unpacking the heap", 0);
+            self.progress.stage("decompressing the heap", 0);
             recording.load()
         })
     }
@@ -250,12 +243,12 @@ impl Opening<'_> {
     /// Maps what is in the index, or reads the source and keeps it there.
     fn with_index(
         &self,
-        index: Option<Place>,
+        index: Option<IndexLocation>,
         read: impl FnOnce() -> Result<Dump, Error>,
     ) -> Result<Opened, Error> {
         let restored = index
             .as_ref()
-            .and_then(|place| Dump::restore(self.path, &place.find("heap")?));
+            .and_then(|place| anthill_index::restore(self.path, &place.find("heap")?));
         let from_index = restored.is_some();
         let mut notes = Vec::new();
         let dump = match restored {
@@ -283,6 +276,7 @@ impl Opening<'_> {
 }
 
 impl Session {
+    /// Opens a dump or a state of a recording, from its index if there is one.
     pub fn open(
         path: &Path,
         options: Options,
@@ -292,6 +286,7 @@ impl Session {
             path,
             progress: &*progress,
         };
+        input::settle(path, &*progress)?;
         let (opened, recording) = if anthill_trace::is_trace(path) {
             let recording = Recording::open(path, &options)?;
             (opening.state(&recording, &options.index)?, Some(recording))
@@ -331,14 +326,17 @@ impl Session {
             index,
             notes,
             from_index,
-            analysis: Shared::default(),
-            dominated: Shared::default(),
-            paths: Shared::default(),
-            static_fields: OnceLock::new(),
+            analysis: SharedOnce::default(),
+            dominated: SharedOnce::default(),
+            paths: SharedOnce::default(),
+            borrowed_locals: SharedOnce::default(),
+            owner_dominators: SharedOnce::default(),
+            owner_dominated: SharedOnce::default(),
+            paths_from_owners: SharedOnce::default(),
         };
         Ok(Session {
             open: Arc::new(open),
-            found: Found::by(Definitions::shipped()),
+            found: StructureCache::by(shipped_definitions()),
             progress: Arc::from(progress),
         })
     }
@@ -346,7 +344,7 @@ impl Session {
     /// Looks for these data structures instead of the shipped ones.
     pub fn with_definitions(self, definitions: Definitions) -> Self {
         Session {
-            found: Found::by(definitions),
+            found: StructureCache::by(Arc::new(definitions)),
             ..self
         }
     }
@@ -360,10 +358,20 @@ impl Session {
         }
     }
 
+    /// The source.
     pub fn path(&self) -> &Path {
         &self.open.path
     }
 
+    /// How long the file is that was opened; nothing if it is a pipe.
+    pub fn file_bytes(&self) -> Option<u64> {
+        let facts = self.path().metadata().ok();
+        facts
+            .filter(|facts| facts.is_file())
+            .map(|facts| facts.len())
+    }
+
+    /// The heap itself.
     pub fn state(&self) -> &HeapState {
         &self.open.dump.state
     }
@@ -378,14 +386,17 @@ impl Session {
         &self.open.dump.records
     }
 
+    /// What the source says about itself.
     pub fn info(&self) -> &DumpInfo {
         &self.open.dump.info
     }
 
+    /// What keeps alive.
     pub fn convention(&self) -> Convention {
         self.open.convention
     }
 
+    /// Who watches.
     pub fn progress(&self) -> &dyn Progress {
         &*self.progress
     }
@@ -416,6 +427,7 @@ impl Session {
             .unwrap_or_else(|| NONE.get_or_init(|| mat_sizes(&[], 8, 4, 8)))
     }
 
+    /// The heap as nodes and edges.
     pub fn graph(&self) -> Graph<'_> {
         Graph::new(&self.open.dump.state, self.sizes(), self.open.convention)
     }
@@ -446,13 +458,13 @@ impl Session {
     /// cannot: the next opening computes it again.
     fn keep(&self, name: &str, write: impl FnOnce(&mut IndexWriter) -> std::io::Result<()>) {
         if let Some(place) = self.open.index.as_ref().filter(|_| self.notes().is_empty()) {
-            self.progress().stage("keeping the index", 0);
+            self.progress().stage("writing the index", 0);
             let _ = place.keep(name, write);
         }
     }
 
     /// A shortest path from the roots to every reachable object.
-    pub(crate) fn paths(&self) -> Result<&Paths, Error> {
+    pub fn shortest_paths(&self) -> Result<&Paths, Error> {
         let make = || Ok(Paths::search(&self.graph(), &[], self.progress())?);
         self.open.paths.get_or_make(self.progress(), make)
     }

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use anthill_heap::{ObjectId, StackTrace, Tables};
 use anthill_hprof::Dump;
-use anthill_hprof::index::Identity;
+use anthill_index::Identity;
 use anthill_trace::{Identities, Point, Recorded, Sample, StateHeader, Symbols, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::{Error, Options};
 
+/// A state of a recording, and the recording it is from.
 pub struct Recording {
     trace: Trace,
     /// The place of the state among those of the trace.
@@ -20,7 +21,8 @@ impl Recording {
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self, Error> {
         if options.dump.is_some() {
             return Err(Error::Point(format!(
-                "{}: this is a recording: its heap states are chosen by points, not by the number of a dump",
+                "{}: is a recording; choose its heap state by a point in time, not by a dump \
+                number",
                 path.display()
             )));
         }
@@ -40,6 +42,7 @@ impl Recording {
         })
     }
 
+    /// The recording.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }

@@ -8,7 +8,9 @@ use crate::Session;
 /// An object that refers to another one, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Referrer {
+    /// Who refers.
     pub from: NodeId,
+    /// How.
     pub kind: EdgeKind,
 }
 
@@ -35,7 +37,7 @@ impl Session {
             .threads
             .iter()
             .filter_map(|thread| thread.object);
-        for from in classes.chain(threads) {
+        for from in classes.chain(threads).chain(graph.system_loader()) {
             for &(_, target, kind) in graph.extra_edges(from) {
                 if target == to && kind != EdgeKind::Referent {
                     add(from, kind);

@@ -1,26 +1,11 @@
 //! The data structures of a session's heap, found once.
 
-use anthill_classify::{Members, Step};
-use anthill_graph::{Graph, transitive_closure};
+use anthill_classify::Step;
 use anthill_heap::ObjectId;
-use anthill_structures::{Inside, Instance, Model, Structures, Together, Unions, Warning};
+use anthill_structures::{Inside, Instance, Members, Model, Structures, Together, Unions, Warning};
 
 use crate::labels::frame_name;
-use crate::{Error, RootsByObject, Session};
-
-/// What a person wants to know of one structure besides what it has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StructurePlace {
-    /// How it is held: `static field Registry.all → [3]`.
-    pub held_by: String,
-    /// Bytes of all that it reaches; not of more than [`MOST_DEEP`] structures, since each takes a walk.
-    pub deep: Option<u64>,
-    /// Where its head was allocated, if the source says so.
-    pub allocated_at: Option<String>,
-}
-
-/// Of so many structures at once the deep size is told.
-pub const MOST_DEEP: usize = 100;
+use crate::{Error, Session};
 
 impl Session {
     /// The definitions of structures, linked to this heap.
@@ -46,8 +31,8 @@ impl Session {
         self.found.structures.get_or_make(self.progress(), make)
     }
 
-    /// What belongs to which structure, if one of the steps asks that.
-    pub(crate) fn members_for(&self, steps: &[Step]) -> Result<Option<&Members>, Error> {
+    /// Which objects belong to which structure, if one of the steps needs that.
+    pub fn members_for(&self, steps: &[Step]) -> Result<Option<&Members>, Error> {
         if !steps.iter().any(Step::needs_members) {
             return Ok(None);
         }
@@ -91,38 +76,9 @@ impl Session {
         self.structure_model().warnings()
     }
 
-    /// Where some structures are held, and what they reach.
-    pub fn structure_places(&self, heads: &[ObjectId]) -> Result<Vec<StructurePlace>, Error> {
-        let graph = self.graph();
-        let deep = |head: ObjectId| {
-            let few = heads.len() <= MOST_DEEP;
-            few.then(|| graph.totals(&transitive_closure(&graph, &[head])).bytes)
-        };
-        let mut places = Vec::with_capacity(heads.len());
-        for (held_by, &head) in self.held_by(&graph, heads)?.into_iter().zip(heads) {
-            self.progress().check()?;
-            places.push(StructurePlace {
-                held_by,
-                deep: deep(head),
-                allocated_at: self.allocated_at(head),
-            });
-        }
-        Ok(places)
-    }
-
-    /// How some objects are held. Of many it is told by owner paths: the place of each in an array is not
-    /// searched in the file then.
-    fn held_by(&self, graph: &Graph, heads: &[ObjectId]) -> Result<Vec<String>, Error> {
-        if heads.len() > MOST_DEEP {
-            return self.owner_paths(heads);
-        }
-        let paths = self.paths()?;
-        let roots = RootsByObject::new(self);
-        let way = |&head: &ObjectId| {
-            let path = paths.to(head);
-            path.map_or(String::new(), |path| self.way(graph, &roots, &path).short)
-        };
-        Ok(heads.iter().map(way).collect())
+    /// The head of a structure by its number.
+    pub fn head(&self, number: u32) -> Result<ObjectId, Error> {
+        Ok(self.structures()?.instances[number as usize].head)
     }
 
     /// The frame that allocated an object, if the source says so.

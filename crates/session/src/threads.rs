@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anthill_graph::{Graph, NodeId, gc_closure};
+use anthill_graph::{GroupTotals, kept_by_threads};
 use anthill_heap::{ObjectId, RootOrigin, Thread, Value};
 use rustc_hash::FxHashSet;
 
@@ -11,14 +11,18 @@ use crate::{Error, Session};
 /// An object that a thread holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Local {
+    /// Which object.
     pub object: ObjectId,
+    /// What the source calls the root.
     pub origin: RootOrigin,
 }
 
+/// A thread and what it holds.
 #[derive(Clone, Debug)]
 pub struct ThreadStack {
     /// Index into [`anthill_heap::Tables::threads`].
     pub thread: u32,
+    /// Whether the JVM ends without waiting for it, if the source tells.
     pub daemon: Option<bool>,
     /// As `java.lang.Thread.State` has it.
     pub state: Option<&'static str>,
@@ -26,13 +30,6 @@ pub struct ThreadStack {
     pub frames: Vec<(u32, Vec<Local>)>,
     /// What the thread holds outside of the frames that are known.
     pub other: Vec<Local>,
-}
-
-/// What a thread keeps alive together with its locals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    pub objects: Option<u64>,
-    pub retained: u64,
 }
 
 impl Session {
@@ -76,14 +73,15 @@ impl Session {
         let mut other = Vec::new();
         let mut seen = FxHashSet::default();
         for (frame, local) in held {
+            // Frames that are not known are one place.
+            let frame = frame.filter(|&frame| (frame as usize) < frames.len());
             if !seen.insert((frame, local)) {
                 continue;
             }
-            let place = match frame.and_then(|frame| frames.get_mut(frame as usize)) {
-                Some((_, locals)) => locals,
-                None => &mut other,
-            };
-            place.push(local);
+            match frame {
+                Some(frame) => frames[frame as usize].1.push(local),
+                None => other.push(local),
+            }
         }
         let status = self.thread_field(thread, "threadStatus");
         let daemon = self.thread_field(thread, "daemon");
@@ -112,41 +110,10 @@ impl Session {
         })
     }
 
-    /// The thread object and its locals, each once.
-    pub fn thread_group(&self, stack: &ThreadStack) -> Vec<NodeId> {
-        let thread = self.state().tables.threads[stack.thread as usize].object;
-        let locals = stack.frames.iter().flat_map(|(_, locals)| locals);
-        let mut group: Vec<NodeId> = locals
-            .chain(&stack.other)
-            .map(|local| local.object)
-            .chain(thread)
-            .collect();
-        group.sort_unstable();
-        group.dedup();
-        group
-    }
-
-    /// What would die with a group, exactly: one walk over the heap.
-    pub fn kept_by(&self, graph: &Graph, group: &[NodeId]) -> Kept {
-        let totals = graph.totals(&gc_closure(graph, group));
-        Kept {
-            objects: Some(totals.objects),
-            retained: totals.bytes,
-        }
-    }
-
-    /// What the members of a group retain by themselves, added up: at most what would die with
-    /// the group, for what only several of them keep alive together is missing.
-    pub fn kept_at_least(&self, group: &[NodeId]) -> Result<Kept, Error> {
-        let dominators = &self.analysis()?.dominators;
-        let topmost = group.iter().filter(|&&node| {
-            let mut above = dominators.chain(node);
-            !above.any(|above| group.binary_search(&above).is_ok())
-        });
-        Ok(Kept {
-            objects: None,
-            retained: topmost.map(|&node| dominators.retained(node)).sum(),
-        })
+    /// By thread, in the order of [`anthill_heap::Tables::threads`]: what would be freed if the roots of
+    /// the thread were gone, its object and its locals, and everything else stayed.
+    pub fn kept_by_threads(&self) -> Result<Vec<GroupTotals>, Error> {
+        Ok(kept_by_threads(&self.graph(), self.progress())?)
     }
 }
 

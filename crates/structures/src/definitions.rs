@@ -1,8 +1,8 @@
 //! All definitions that hold: the shipped ones and those of files, later ones instead of earlier ones.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use anthill_classify::Mistake;
+use anthill_syntax::Mistake;
 use rustc_hash::FxHashMap;
 
 use crate::language::{Definition, Kind, parse};
@@ -32,17 +32,22 @@ const SHIPPED: [(&str, &str); 10] = [
 pub struct Origin {
     /// A file, or the library that shipped definitions are about.
     pub name: Arc<str>,
+    /// All that it says, for messages that show a line of it.
     pub text: Arc<str>,
+    /// Whether it comes with the program.
     pub shipped: bool,
 }
 
 /// A definition and where it comes from.
 #[derive(Clone, Debug)]
 pub struct Placed {
+    /// What is said.
     pub definition: Definition,
+    /// By whom.
     pub origin: Origin,
 }
 
+/// All that is said about types, the shipped definitions and a person's own.
 #[derive(Clone)]
 pub struct Definitions {
     all: Vec<Placed>,
@@ -60,17 +65,20 @@ impl Definitions {
 
     /// The shipped definitions.
     pub fn shipped() -> Self {
-        let mut definitions = Definitions::none();
-        for (name, text) in SHIPPED {
-            let origin = Origin {
-                name: name.into(),
-                text: text.into(),
-                shipped: true,
-            };
-            // A test reads them, so there is nothing to report.
-            let _ = definitions.add_from(origin);
-        }
-        definitions
+        static PARSED: LazyLock<Definitions> = LazyLock::new(|| {
+            let mut definitions = Definitions::none();
+            for (name, text) in SHIPPED {
+                let origin = Origin {
+                    name: name.into(),
+                    text: text.into(),
+                    shipped: true,
+                };
+                // A test reads them, so there is nothing to report.
+                let _ = definitions.add_from(origin);
+            }
+            definitions
+        });
+        PARSED.clone()
     }
 
     /// Adds what a file defines, instead of earlier definitions of the same types. If there is a mistake,
@@ -101,10 +109,12 @@ impl Definitions {
         Ok(())
     }
 
+    /// In the order in which they were added.
     pub fn all(&self) -> &[Placed] {
         &self.all
     }
 
+    /// Those of heads of data structures.
     pub fn heads(&self) -> impl Iterator<Item = &Placed> {
         let heads = |placed: &&Placed| placed.definition.kind == Kind::Head;
         self.all.iter().filter(heads)

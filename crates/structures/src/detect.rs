@@ -2,15 +2,16 @@
 
 use anthill_heap::{BitSet, Cancelled, ObjectId, Progress, Sizes};
 
+use crate::element_counts::Counts;
 use crate::language::Kind;
 use crate::model::Model;
 use crate::tally::{Measures, Tally};
-use crate::telling::Counts;
-use crate::walk::{Met, Shared, Walker};
+use crate::walker::{Met, Shared, Walker};
 
 /// One data structure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instance {
+    /// The object it is known by.
     pub head: ObjectId,
     /// The number of its definition.
     pub definition: u32,
@@ -49,6 +50,7 @@ impl Instance {
         (capacity > 0).then(|| elements as f64 / capacity as f64)
     }
 
+    /// Whether it is known to have no element.
     pub fn is_empty(&self) -> bool {
         self.elements == Some(0)
     }
@@ -117,7 +119,9 @@ const FEWEST_SLOTS: u64 = 16;
 /// How one structure is in another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Inside {
+    /// It is a part of the outer one.
     Part,
+    /// It is an element of the outer one.
     Element,
     /// The outer one is a view of the inner one, which is there without it.
     Viewed,
@@ -127,7 +131,9 @@ pub enum Inside {
 pub struct Structures {
     /// By object number of the head.
     pub instances: Vec<Instance>,
+    /// Objects that are inner parts of some structure.
     pub internals: BitSet,
+    /// Objects that some structure has as elements, keys or values.
     pub leaves: BitSet,
     /// Outer and inner structure by number, ascending, each pair once.
     contained: Vec<(u32, u32, Inside)>,
@@ -442,7 +448,7 @@ mod tests {
     }
 
     /// By head: parts and leaf references, found by a plain search for each.
-    fn twin(state: &HeapState) -> Vec<(u32, usize, u64)> {
+    fn reference(state: &HeapState) -> Vec<(u32, usize, u64)> {
         let name = |object: u32| state.class(object).name.as_str();
         let heads = (0..state.len()).filter(|&object| name(object) == "List");
         heads
@@ -488,7 +494,7 @@ mod tests {
                 .iter()
                 .map(|list| (list.head, list.internals as usize, list.leaves))
                 .collect();
-            assert_eq!(found, twin(&state));
+            assert_eq!(found, reference(&state));
         }
     }
 

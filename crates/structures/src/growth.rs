@@ -13,7 +13,9 @@ pub struct Observed {
     pub number: u32,
     /// Who it is in a recording, where that is known. Later ones are greater.
     pub identity: Option<u64>,
+    /// How many elements it has, if that is known.
     pub elements: Option<u64>,
+    /// Bytes that would die with it.
     pub retained: u64,
     /// Bytes of head and internals.
     pub bytes: u64,
@@ -22,6 +24,7 @@ pub struct Observed {
 /// How a structure is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
+    /// The way to it, in words.
     pub path: String,
     /// Whether the path leads to one place, not to one of several that look alike.
     pub is_one_place: bool,
@@ -43,6 +46,7 @@ pub enum Earlier {
 }
 
 impl Earlier {
+    /// What was found, if anything was.
     pub fn observed(self) -> Option<Observed> {
         match self {
             Earlier::Same(one) | Earlier::Alike(one) | Earlier::Replaced(one) => Some(one),
@@ -67,6 +71,7 @@ impl Earlier {
 pub struct Inventory {
     /// Bytes of the reachable heap.
     pub heap: u64,
+    /// Those that can be told apart.
     pub structures: BTreeMap<String, Observed>,
     /// Structures that share their key with others, so that they cannot be told apart.
     pub unclear: u64,
@@ -193,6 +198,7 @@ impl Inventory {
 /// A structure that is there in the last state and has more than in the first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grown {
+    /// What it is called in all states.
     pub key: String,
     /// By state; nothing where it is not there or not known. In the first state it is known.
     pub curve: Vec<Option<Observed>>,
@@ -201,10 +207,12 @@ pub struct Grown {
 }
 
 impl Grown {
+    /// What it had in the first state.
     pub fn first(&self) -> Option<Observed> {
         self.curve.first().copied().flatten()
     }
 
+    /// What it has in the last state.
     pub fn last(&self) -> Observed {
         self.curve.last().copied().flatten().unwrap_or_default()
     }
@@ -220,6 +228,7 @@ impl Grown {
         self.last().retained.saturating_sub(before)
     }
 
+    /// How many elements more it has, if both numbers are known.
     pub fn new_elements(&self) -> Option<i64> {
         let before = match self.first() {
             Some(first) => first.elements?,

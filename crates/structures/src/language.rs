@@ -1,18 +1,17 @@
-//! The language of data structures: tokens → definitions. Knows no heap.
+//! The language of data structures: text → definitions. Knows no heap.
 
-use std::ops::Range;
+use anthill_syntax::{Lexicon, Mistake, Token, TokenCursor, closest};
 
-use anthill_classify::{Mistake, closest};
-
-use crate::room::Room;
-use crate::scanner::{Placed, Token, tokens};
+use crate::slot_policy::SlotPolicy;
 
 /// What is said about a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     /// The type; `*` stands for any characters.
     pub name: String,
+    /// What objects of the type are.
     pub kind: Kind,
+    /// Where their references lead.
     pub items: Vec<Item>,
     /// The field that says how many elements there are.
     pub size: Option<SizeField>,
@@ -22,6 +21,7 @@ pub struct Definition {
     pub place: usize,
 }
 
+/// What objects are to a data structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The head of a data structure.
@@ -39,6 +39,7 @@ pub enum Kind {
 pub struct Item {
     /// The fields that this is about; all that are not named elsewhere if there is none.
     pub fields: Vec<FieldName>,
+    /// What is there.
     pub target: Target,
     /// What an array has in it, if that is said.
     pub content: Vec<Target>,
@@ -56,7 +57,9 @@ impl Item {
 /// The name of a field and where it stands in the source, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldName {
+    /// As in the Java source.
     pub name: String,
+    /// Of its first byte.
     pub place: usize,
 }
 
@@ -65,19 +68,24 @@ pub struct FieldName {
 pub struct Target {
     /// With wildcards.
     pub name: String,
+    /// Where the name stands in the source, in bytes.
     pub place: usize,
     /// Whether subtypes are not meant.
     pub only: bool,
     /// Whether it is outside of the structure, where descent ends.
     pub leaf: bool,
+    /// What a reference to it counts.
     pub role: Role,
 }
 
 /// What a reference to a leaf counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
+    /// One element.
     Element,
+    /// One element, of which it is the key.
     Key,
+    /// Nothing: its key counts.
     Value,
     /// Half an element: keys and values in turn.
     Pair,
@@ -107,6 +115,7 @@ impl Role {
     }
 }
 
+/// How the number of elements is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeField {
     /// Nothing if the heap does not tell how many there are.
@@ -120,8 +129,10 @@ pub struct SizeField {
 pub struct Capacity {
     /// A number, or an array that has the room.
     pub field: FieldName,
+    /// What counts as room.
     pub measure: Measure,
-    pub room: Room,
+    /// How much of it may be used.
+    pub policy: SlotPolicy,
 }
 
 /// What of a field is room for one element.
@@ -138,22 +149,40 @@ pub enum Measure {
 /// All definitions of a text.
 pub fn parse(source: &str) -> Result<Vec<Definition>, Mistake> {
     let mut parser = Parser {
-        source,
-        tokens: tokens(source)?,
-        at: 0,
+        cursor: TokenCursor::new(source, &LEXICON),
         namespace: String::new(),
     };
     let mut definitions: Vec<Definition> = Vec::new();
-    while *parser.peek() != Token::End {
+    while !parser.cursor.at_end() {
         parser.read_into(&mut definitions)?;
     }
     Ok(definitions)
 }
 
+/// Names of types are one word, wildcards and brackets of arrays included.
+const LEXICON: Lexicon = Lexicon {
+    symbols: &["->", "{", "}", "(", ")", ";", ",", "="],
+    line_comments: &["#", "//"],
+    block_comments: true,
+    literals: false,
+    word_length: type_length,
+    foreign: &[],
+};
+
+/// A name ends where none of its characters follows. `->` and `//` end it too: hidden classes have `/`
+/// in their names, no class has two.
+fn type_length(rest: &str) -> usize {
+    let part_of_name = |c: char| c.is_alphanumeric() || "_$.*?[]/+-".contains(c);
+    let length = rest.find(|c| !part_of_name(c)).unwrap_or(rest.len());
+    let end = |mark| rest[..length].find(mark).unwrap_or(length);
+    match rest[length..].starts_with('>') && rest[..length].ends_with('-') {
+        true => end("//").min(length - 1),
+        false => end("//").min(end("/*")),
+    }
+}
+
 struct Parser<'s> {
-    source: &'s str,
-    tokens: Vec<Placed>,
-    at: usize,
+    cursor: TokenCursor<'s>,
     /// What names without a dot are in.
     namespace: String,
 }
@@ -163,68 +192,19 @@ const PRIMITIVES: [&str; 8] = [
 ];
 
 impl Parser<'_> {
-    fn peek(&self) -> &Token {
-        &self.tokens[self.at].token
-    }
-
-    fn after(&self) -> &Token {
-        let next = (self.at + 1).min(self.tokens.len() - 1);
-        &self.tokens[next].token
-    }
-
-    fn span(&self) -> Range<usize> {
-        self.tokens[self.at].span.clone()
-    }
-
-    fn advance(&mut self) {
-        self.at = (self.at + 1).min(self.tokens.len() - 1);
-    }
-
-    fn is_symbol(&self, symbol: &str) -> bool {
-        matches!(self.peek(), Token::Symbol(known) if *known == symbol)
-    }
-
-    fn take_symbol(&mut self, symbol: &str) -> bool {
-        let found = self.is_symbol(symbol);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    fn take_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), Token::Name(name) if name == word);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    fn unexpected(&self, wanted: &str) -> Mistake {
-        let message = format!("{wanted} is needed here, not {}", self.peek().describe());
-        Mistake::at(self.source, self.span().start, message)
-    }
-
-    fn expect_symbol(&mut self, symbol: &str, more: &str) -> Result<(), Mistake> {
-        match self.take_symbol(symbol) {
-            true => Ok(()),
-            false => Err(self.unexpected(&format!("`{symbol}`{more}"))),
-        }
-    }
-
     fn name(&mut self, wanted: &str) -> Result<(String, usize), Mistake> {
-        let Token::Name(name) = self.peek().clone() else {
-            return Err(self.unexpected(wanted));
+        let Token::Word(name) = self.cursor.peek().clone() else {
+            return Err(self.cursor.unexpected(wanted));
         };
-        let place = self.span().start;
-        self.advance();
+        let place = self.cursor.span().start;
+        self.cursor.advance();
         Ok((name, place))
     }
 
     /// The name of a type that something leads to. `Object` is Java's in every namespace.
     fn pointed_name(&mut self, wanted: &str) -> Result<(String, usize), Mistake> {
-        match self.peek() {
-            Token::Name(name) if name.trim_end_matches("[]") == "Object" => {
+        match self.cursor.peek() {
+            Token::Word(name) if name.trim_end_matches("[]") == "Object" => {
                 let (name, place) = self.name(wanted)?;
                 Ok((format!("java.lang.{name}"), place))
             }
@@ -237,8 +217,8 @@ impl Parser<'_> {
         let (name, place) = self.name(wanted)?;
         let element = name.trim_end_matches("[]");
         if element.is_empty() || element.contains(['[', ']']) {
-            let message = format!("`{name}` is no type; an array is written `Type[]`");
-            return Err(Mistake::at(self.source, place, message));
+            let message = format!("`{name}` is not a type; write an array as `Type[]`");
+            return Err(self.cursor.mistake(place, message));
         }
         let plain = element.contains('.') || element == "*" || PRIMITIVES.contains(&element);
         Ok(match self.namespace.as_str() {
@@ -249,23 +229,21 @@ impl Parser<'_> {
     }
 
     fn read_into(&mut self, definitions: &mut Vec<Definition>) -> Result<(), Mistake> {
-        if !self.take_word("namespace") {
+        if !self.cursor.take_word("namespace") {
             return self.definition(definitions);
         }
         let (namespace, place) = self.name("the name of a package")?;
         if namespace.contains(['*', '[', '?']) {
-            return Err(Mistake::at(
-                self.source,
-                place,
-                "a namespace has no wildcards",
-            ));
+            return Err(self
+                .cursor
+                .mistake(place, "a namespace cannot contain wildcards"));
         }
         let before = std::mem::replace(&mut self.namespace, namespace);
-        if self.take_symbol(";") {
+        if self.cursor.take_symbol(";") {
             return Ok(());
         }
-        self.expect_symbol("{", " or `;`")?;
-        while !self.take_symbol("}") {
+        self.cursor.expect_symbol("{", "or `;`")?;
+        while !self.cursor.take_symbol("}") {
             self.definition(definitions)?;
         }
         self.namespace = before;
@@ -273,34 +251,36 @@ impl Parser<'_> {
     }
 
     fn definition(&mut self, definitions: &mut Vec<Definition>) -> Result<(), Mistake> {
-        let named_next = matches!(self.after(), Token::Name(_));
-        let kind = match self.peek() {
-            Token::Name(word) if named_next => match word.as_str() {
+        let named_next = matches!(self.cursor.after(), Token::Word(_));
+        let kind = match self.cursor.peek() {
+            Token::Word(word) if named_next => match word.as_str() {
                 "DS" => Kind::Head,
                 "view" => Kind::View,
                 "entry" => Kind::Entry,
                 word => {
                     let message = format!(
-                        "a definition begins with `DS`, `view`, `entry` or a type, not with `{word}` and another name"
+                        "a definition starts with `DS`, `view`, `entry` or a type, not with \
+                        `{word}` and another name"
                     );
-                    let meant = closest(word, ["DS", "view", "entry", "namespace"].into_iter());
-                    return Err(
-                        Mistake::at(self.source, self.span().start, message).suggesting(meant)
-                    );
+                    let meant = closest(word, ["DS", "view", "entry", "namespace"]);
+                    return Err(self
+                        .cursor
+                        .mistake(self.cursor.span().start, message)
+                        .suggesting(meant));
                 }
             },
             _ => Kind::Part,
         };
         if kind != Kind::Part {
-            self.advance();
+            self.cursor.advance();
         }
         let (name, place) =
-            self.type_name("a definition, `DS TYPE {`, `TYPE {` or `entry TYPE {`,")?;
+            self.type_name("a definition (`DS TYPE {`, `TYPE {` or `entry TYPE {`)")?;
         if definitions.iter().any(|known| known.name == name) {
             let message = format!("`{name}` is defined twice");
-            return Err(Mistake::at(self.source, place, message));
+            return Err(self.cursor.mistake(place, message));
         }
-        self.expect_symbol("{", " after the type")?;
+        self.cursor.expect_symbol("{", "after the type")?;
         let mut definition = Definition {
             name,
             kind,
@@ -309,7 +289,7 @@ impl Parser<'_> {
             capacity: None,
             place,
         };
-        while !self.take_symbol("}") {
+        while !self.cursor.take_symbol("}") {
             self.item(&mut definition)?;
         }
         definitions.push(definition);
@@ -317,14 +297,14 @@ impl Parser<'_> {
     }
 
     fn item(&mut self, definition: &mut Definition) -> Result<(), Mistake> {
-        let assigned = matches!(self.after(), Token::Symbol("="));
+        let assigned = matches!(self.cursor.after(), Token::Symbol("="));
         if assigned {
             self.assigned(definition)?;
         } else {
             let item = self.pointed(definition.kind)?;
             definition.items.push(item);
         }
-        self.expect_symbol(";", " at the end of it")
+        self.cursor.expect_symbol(";", "at the end of the item")
     }
 
     /// `size = …` or `capacity = …`.
@@ -332,11 +312,11 @@ impl Parser<'_> {
         let (word, place) = self.name("`size` or `capacity`")?;
         let known = ["size", "capacity"];
         if !known.contains(&word.as_str()) {
-            let message = format!("only `size` and `capacity` can be said with `=`, not `{word}`");
-            let meant = closest(&word, known.into_iter());
-            return Err(Mistake::at(self.source, place, message).suggesting(meant));
+            let message = format!("only `size` and `capacity` can be set with `=`, not `{word}`");
+            let meant = closest(&word, known);
+            return Err(self.cursor.mistake(place, message).suggesting(meant));
         }
-        self.advance();
+        self.cursor.advance();
         match word.as_str() {
             "size" => definition.size = Some(self.size()?),
             _ => definition.capacity = Some(self.capacity()?),
@@ -360,16 +340,17 @@ impl Parser<'_> {
 
     /// A word that is none if it is the last name.
     fn take_word_before_name(&mut self, word: &str) -> bool {
-        matches!(self.after(), Token::Name(_)) && self.take_word(word)
+        matches!(self.cursor.after(), Token::Word(_)) && self.cursor.take_word(word)
     }
 
     /// `[N/M of] [pairs | bits] FIELD [in powers of 2 [from N]] [less N]`
     fn capacity(&mut self) -> Result<Capacity, Mistake> {
-        let mut room = Room::default();
-        if let Token::Name(fraction) = self.peek() {
+        let mut policy = SlotPolicy::default();
+        if let Token::Word(fraction) = self.cursor.peek() {
             if fraction.contains('/') {
-                room.most = self.fraction()?;
-                self.word("of", " and a field after a fraction")?;
+                policy.most = self.fraction()?;
+                self.cursor
+                    .expect_word("of", "and a field after a fraction")?;
             }
         }
         let measure = if self.take_word_before_name("pairs") {
@@ -379,40 +360,34 @@ impl Parser<'_> {
         } else {
             Measure::Slots
         };
-        room.pairs = measure == Measure::Pairs;
+        policy.pairs = measure == Measure::Pairs;
         let field = self.field()?;
-        if self.take_word("in") {
-            self.word("powers", " after `in`")?;
-            self.word("of", " 2")?;
-            self.word("2", "")?;
-            room.powers = true;
-            if self.take_word("from") {
-                room.fewest = self.number()?;
+        if self.cursor.take_word("in") {
+            self.cursor.expect_word("powers", "after `in`")?;
+            self.cursor.expect_word("of", "2")?;
+            self.cursor.expect_word("2", "")?;
+            policy.powers = true;
+            if self.cursor.take_word("from") {
+                policy.fewest = self.number()?;
             }
         }
-        if self.take_word("less") {
-            room.free = self.number()?;
+        if self.cursor.take_word("less") {
+            policy.free = self.number()?;
         }
         Ok(Capacity {
             field,
             measure,
-            room,
+            policy,
         })
-    }
-
-    fn word(&mut self, word: &str, more: &str) -> Result<(), Mistake> {
-        match self.take_word(word) {
-            true => Ok(()),
-            false => Err(self.unexpected(&format!("`{word}`{more}"))),
-        }
     }
 
     fn number(&mut self) -> Result<u64, Mistake> {
         let (text, place) = self.name("a number")?;
         let number = text.parse::<u32>().ok();
-        number
-            .map(u64::from)
-            .ok_or_else(|| Mistake::at(self.source, place, format!("`{text}` is no number")))
+        number.map(u64::from).ok_or_else(|| {
+            self.cursor
+                .mistake(place, format!("`{text}` is not a number"))
+        })
     }
 
     fn fraction(&mut self) -> Result<(u64, u64), Mistake> {
@@ -423,46 +398,47 @@ impl Parser<'_> {
         match numbers {
             Some((above, below)) if above > 0 && above <= below => Ok((above.into(), below.into())),
             _ => {
-                let message =
-                    format!("`{text}` is no fraction; it is written like 3/4 and at most 1");
-                Err(Mistake::at(self.source, place, message))
+                let message = format!(
+                    "`{text}` is not a fraction; write a fraction of at most 1, such as \
+                    3/4"
+                );
+                Err(self.cursor.mistake(place, message))
             }
         }
     }
 
     fn pointed(&mut self, kind: Kind) -> Result<Item, Mistake> {
         let mut fields = Vec::new();
-        let begins_with_fields = matches!(self.after(), Token::Symbol("->"))
-            || matches!(self.after(), Token::Symbol(","));
+        let begins_with_fields = matches!(self.cursor.after(), Token::Symbol("->"))
+            || matches!(self.cursor.after(), Token::Symbol(","));
         if begins_with_fields {
             loop {
                 fields.push(self.field()?);
-                if self.take_symbol("->") {
+                if self.cursor.take_symbol("->") {
                     break;
                 }
-                self.expect_symbol(",", " or `->`")?;
+                self.cursor.expect_symbol(",", "or `->`")?;
             }
         }
         let mut target = self.target(kind)?;
         let mut content = Vec::new();
         let mut keys = false;
-        if self.take_word("of") {
+        if self.cursor.take_word("of") {
             if target.leaf || !target.name.ends_with("[]") {
-                let message =
-                    "only what is in an array that belongs to the structure can be said with `of`";
-                return Err(Mistake::at(self.source, target.place, message));
+                let message = "`of` is only allowed for arrays that belong to the structure";
+                return Err(self.cursor.mistake(target.place, message));
             }
             loop {
                 let mut inner = self.target(kind)?;
                 inner.role = self.role(&inner, kind)?;
                 content.push(inner);
-                if !self.take_symbol(",") {
+                if !self.cursor.take_symbol(",") {
                     break;
                 }
             }
         } else {
-            let is = |token: &Token, word| matches!(token, Token::Name(name) if name == word);
-            keys = is(self.peek(), "as") && is(self.after(), "key");
+            let is = |token: &Token, word| matches!(token, Token::Word(name) if name == word);
+            keys = is(self.cursor.peek(), "as") && is(self.cursor.after(), "key");
             target.role = self.role(&target, kind)?;
         }
         Ok(Item {
@@ -474,11 +450,11 @@ impl Parser<'_> {
     }
 
     fn target(&mut self, kind: Kind) -> Result<Target, Mistake> {
-        let leaf = self.take_symbol("(");
-        let only = matches!(self.after(), Token::Name(_)) && self.take_word("only");
-        let (name, place) = self.pointed_name("a type, `(type)` for a leaf, or `field ->`,")?;
+        let leaf = self.cursor.take_symbol("(");
+        let only = matches!(self.cursor.after(), Token::Word(_)) && self.cursor.take_word("only");
+        let (name, place) = self.pointed_name("a type, `(type)` for a leaf, or `field ->`")?;
         if leaf {
-            self.expect_symbol(")", "")?;
+            self.cursor.expect_symbol(")", "")?;
         }
         Ok(Target {
             name,
@@ -493,14 +469,17 @@ impl Parser<'_> {
     }
 
     fn role(&mut self, target: &Target, kind: Kind) -> Result<Role, Mistake> {
-        if !self.take_word("as") {
+        if !self.cursor.take_word("as") {
             return Ok(target.role);
         }
         let (word, place) = self.name("a role")?;
         let names = Role::ALL.iter().map(|(name, _)| *name);
         let Some((_, role)) = Role::ALL.iter().find(|(name, _)| *name == word) else {
-            let message = format!("there is no role `{word}`");
-            return Err(Mistake::at(self.source, place, message).suggesting(closest(&word, names)));
+            let message = format!("unknown role `{word}`");
+            return Err(self
+                .cursor
+                .mistake(place, message)
+                .suggesting(closest(&word, names)));
         };
         let counted = match kind {
             // The entry is the element, whatever it has in it.
@@ -569,12 +548,12 @@ mod tests {
             (table.field.name.as_str(), table.measure),
             ("table", Measure::Pairs)
         );
-        let room = table.room;
+        let policy = table.policy;
         assert_eq!(
-            (room.most, room.powers, room.fewest, room.pairs),
+            (policy.most, policy.powers, policy.fewest, policy.pairs),
             ((2, 3), true, 4, true)
         );
-        assert_eq!(capacity("elements less 1").room.free, 1);
+        assert_eq!(capacity("elements less 1").policy.free, 1);
         assert_eq!(capacity("bits words").measure, Measure::Bits);
         assert_eq!(capacity("bits").field.name, "bits");
         let entry = &parse("entry E { k -> (*) as key; v -> (*) as value; }").unwrap()[0];
@@ -626,6 +605,32 @@ mod tests {
             let mistake = parse(text).unwrap_err();
             let found = (mistake.line, mistake.column, mistake.suggestion.as_deref());
             assert_eq!(found, (line, column, suggestion), "{text}: {mistake}");
+        }
+    }
+
+    #[test]
+    fn names_have_wildcards_brackets_and_dollars() {
+        let source = "DS a.B$C{t->a.*Node[]// no\n;(*);}#end\n/* {\n */a.B$$Lambda/0x1";
+        let mut cursor = TokenCursor::new(source, &LEXICON);
+        let mut tokens = Vec::new();
+        while !cursor.at_end() {
+            tokens.push(cursor.advance().describe());
+        }
+        assert_eq!(
+            tokens.join(" "),
+            "`DS` `a.B$C` `{` `t` `->` `a.*Node[]` `;` `(` `*` `)` `;` `}` `a.B$$Lambda/0x1`"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_located() {
+        for (text, place) in [
+            ("DS A {\n  @;\n}", (2, 3)),
+            ("DS A { }\n /* never", (2, 2)),
+            ("DS A { B; } @", (1, 13)),
+        ] {
+            let mistake = parse(text).unwrap_err();
+            assert_eq!((mistake.line, mistake.column), place, "{text}: {mistake}");
         }
     }
 }

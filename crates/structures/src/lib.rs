@@ -3,20 +3,21 @@
 //!
 //! Knows heap states and, where there is one, the values in a file, but not how anything is shown.
 
+#![warn(missing_docs)]
+
 mod definitions;
 mod detect;
+mod element_counts;
 mod growth;
 mod language;
 mod members;
 mod model;
 mod names;
-mod room;
-mod scanner;
-mod stated;
+mod reported;
+mod slot_policy;
 mod tally;
-mod telling;
 mod together;
-mod walk;
+mod walker;
 mod warnings;
 
 pub use definitions::{Definitions, Origin, Placed};
@@ -25,8 +26,9 @@ pub use growth::{Earlier, Grown, Holder, Inventory, Observed, grown, growth_port
 pub use language::{
     Capacity, Definition, FieldName, Item, Kind, Measure, Role, SizeField, Target, parse,
 };
+pub use members::{HeadPlace, MemberRole, Members};
 pub use model::Model;
-pub use room::Room;
+pub use slot_policy::SlotPolicy;
 pub use together::{Together, Unions};
-pub use walk::{Array, Met, Shared, Walker};
+pub use walker::{Array, Met, Shared, Walker};
 pub use warnings::Warning;

@@ -6,10 +6,10 @@ use anthill_hprof::{FieldPlace, Records};
 use rustc_hash::FxHashMap;
 
 use crate::definitions::Definitions;
+use crate::element_counts::Counts;
 use crate::language::{Capacity, Item, Kind, Measure, Role, Target};
 use crate::names::Names;
-use crate::room::Room;
-use crate::telling::Counts;
+use crate::slot_policy::SlotPolicy;
 
 /// What a reference means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Effect {
 }
 
 /// What is in an array.
-pub(crate) struct Content {
+pub(crate) struct ArrayContents {
     /// By class of an element.
     pub effects: Vec<Effect>,
     /// What a slot adds to twice the capacity.
@@ -75,15 +75,15 @@ pub(crate) struct Table {
 
 impl Table {
     /// Whether the definition names the field.
-    pub fn is_named(&self) -> bool {
+    pub(crate) fn is_named(&self) -> bool {
         self.possible.is_some()
     }
 
-    pub fn is_expected(&self, class: ClassId) -> bool {
+    pub(crate) fn is_expected(&self, class: ClassId) -> bool {
         self.expected.contains(class)
     }
 
-    pub fn is_possible(&self, class: ClassId) -> bool {
+    pub(crate) fn is_possible(&self, class: ClassId) -> bool {
         let possible = self.possible.as_ref();
         possible.is_none_or(|classes| classes.contains(class))
     }
@@ -114,11 +114,12 @@ pub(crate) struct SizePlace {
 pub(crate) struct CapacityPlace {
     pub place: FieldPlace,
     pub measure: Measure,
-    pub room: Room,
+    pub policy: SlotPolicy,
     /// Whether the field leads to an array that belongs to the structure.
     pub is_storage: bool,
 }
 
+/// What the definitions mean for the classes of one heap.
 pub struct Model<'a> {
     pub(crate) state: &'a HeapState,
     pub(crate) records: Option<&'a Records>,
@@ -127,7 +128,7 @@ pub struct Model<'a> {
     pub(crate) tables: Vec<Table>,
     /// By class.
     pub(crate) plan_of: Vec<Option<u16>>,
-    pub(crate) contents: Vec<Content>,
+    pub(crate) contents: Vec<ArrayContents>,
     /// By class of an array whose content is not said.
     pub(crate) content_of: Vec<u16>,
     pub(crate) is_head: BitSet,
@@ -388,7 +389,7 @@ impl<'a> Model<'a> {
         Some(CapacityPlace {
             place,
             measure: of.measure,
-            room: of.room,
+            policy: of.policy,
             is_storage,
         })
     }
@@ -431,14 +432,14 @@ impl<'a> Model<'a> {
         // Slots that may have either are counted as the leaves are.
         let leaves = targets.iter().filter(|target| target.leaf);
         let slot = leaves.map(|target| target.role.halves()).max();
-        self.add_content(Content {
+        self.add_content(ArrayContents {
             effects,
             slot: slot.unwrap_or(2),
             buckets: slot.is_none(),
         })
     }
 
-    fn add_content(&mut self, content: Content) -> u16 {
+    fn add_content(&mut self, content: ArrayContents) -> u16 {
         match u16::try_from(self.contents.len()) {
             Ok(number) if number != BY_CLASS => {
                 self.contents.push(content);
@@ -472,7 +473,7 @@ impl<'a> Model<'a> {
             false => self.names.arrays(),
         };
         let effects = self.first_that_fits(&[(inside, Effect::Follow(BY_CLASS))], Effect::Leaf(2));
-        self.add_content(Content {
+        self.add_content(ArrayContents {
             effects,
             slot: if of_parts { 2 } else { 0 },
             buckets: of_parts,
@@ -507,8 +508,8 @@ impl<'a> Model<'a> {
     }
 }
 
-fn fixed_contents(classes: usize) -> Vec<Content> {
-    let content = |effect, slot| Content {
+fn fixed_contents(classes: usize) -> Vec<ArrayContents> {
+    let content = |effect, slot| ArrayContents {
         effects: vec![effect; classes],
         slot,
         buckets: false,
@@ -524,6 +525,6 @@ pub(crate) fn is_primitive_array(name: &str) -> bool {
     let element = name.strip_suffix("[]");
     element.is_some_and(|element| {
         let mut primitives = FieldType::ALL.iter().skip(1);
-        primitives.any(|ty| ty.java_name() == element)
+        primitives.any(|ty| ty.keyword() == element)
     })
 }

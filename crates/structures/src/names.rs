@@ -1,7 +1,7 @@
 //! The classes of a heap by name: which a definition is for, and which a pointed type stands for.
 
-use anthill_classify::Pattern;
 use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, HeapState};
+use anthill_syntax::Pattern;
 use rustc_hash::FxHashMap;
 
 use crate::definitions::Definitions;
@@ -14,7 +14,7 @@ pub(crate) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub fn new(state: &'a HeapState) -> Self {
+    pub(crate) fn new(state: &'a HeapState) -> Self {
         let mut by_name: FxHashMap<&str, Vec<ClassId>> = FxHashMap::default();
         for (class, number) in state.classes().iter().zip(0..) {
             by_name.entry(&class.name).or_default().push(number);
@@ -22,12 +22,12 @@ impl<'a> Names<'a> {
         Names { state, by_name }
     }
 
-    pub fn of(&self, name: &str) -> &[ClassId] {
+    pub(crate) fn of(&self, name: &str) -> &[ClassId] {
         self.by_name.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// By class: the definition of the class itself or of the nearest superclass that has one.
-    pub fn definitions(&self, definitions: &Definitions) -> Vec<Option<usize>> {
+    pub(crate) fn definitions(&self, definitions: &Definitions) -> Vec<Option<usize>> {
         let mut wild: Vec<(usize, Pattern)> = definitions
             .all()
             .iter()
@@ -58,7 +58,7 @@ impl<'a> Names<'a> {
             .collect()
     }
 
-    pub fn arrays(&self) -> BitSet {
+    pub(crate) fn arrays(&self) -> BitSet {
         let mut arrays = BitSet::new(self.state.classes().len());
         for (class, number) in self.state.classes().iter().zip(0..) {
             if matches!(class.kind, ClassKind::Array(_)) {
@@ -68,7 +68,7 @@ impl<'a> Names<'a> {
         arrays
     }
 
-    pub fn meant(&self, target: &Target) -> BitSet {
+    pub(crate) fn meant(&self, target: &Target) -> BitSet {
         match target.only {
             true => self.named(&target.name),
             false => self.matching(&target.name),
@@ -94,7 +94,7 @@ impl<'a> Names<'a> {
 
     /// The classes that a pointed type stands for: those of that name, their subclasses, and arrays of
     /// such.
-    pub fn matching(&self, name: &str) -> BitSet {
+    pub(crate) fn matching(&self, name: &str) -> BitSet {
         let classes = self.state.classes();
         let own = self.named(name);
         let mut all = BitSet::new(classes.len());

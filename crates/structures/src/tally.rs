@@ -2,9 +2,9 @@
 
 use anthill_heap::{FieldType, ObjectId, Sizer, Sizes};
 
+use crate::element_counts::Counts;
 use crate::model::Model;
-use crate::telling::Counts;
-use crate::walk::{Met, Walker};
+use crate::walker::{Met, Walker};
 
 /// How large objects and slots are.
 pub(crate) struct Measures<'m> {
@@ -15,7 +15,7 @@ pub(crate) struct Measures<'m> {
 }
 
 impl<'m> Measures<'m> {
-    pub fn new(model: &'m Model<'m>, sizes: &'m Sizes) -> Self {
+    pub(crate) fn new(model: &'m Model<'m>, sizes: &'m Sizes) -> Self {
         Measures {
             model,
             sizer: sizes.sizer(model.state.classes()),
@@ -23,7 +23,7 @@ impl<'m> Measures<'m> {
         }
     }
 
-    pub fn size(&self, object: ObjectId) -> u64 {
+    pub(crate) fn size(&self, object: ObjectId) -> u64 {
         let state = self.model.state;
         self.sizer
             .size(state.class_id(object), state.detail(object))
@@ -41,7 +41,7 @@ pub(crate) struct Tally<'m> {
     /// Used slots of hash tables.
     pub buckets: u64,
     /// Twice the room in arrays, and how many arrays there are.
-    room: u64,
+    capacity_halves: u64,
     arrays: u32,
     /// Bytes of slots without references.
     unused: u64,
@@ -50,7 +50,7 @@ pub(crate) struct Tally<'m> {
 }
 
 impl<'m> Tally<'m> {
-    pub fn new(measures: &'m Measures<'m>, head: ObjectId) -> Self {
+    pub(crate) fn new(measures: &'m Measures<'m>, head: ObjectId) -> Self {
         Tally {
             measures,
             head,
@@ -58,14 +58,14 @@ impl<'m> Tally<'m> {
             internals: 0,
             bytes: measures.size(head),
             buckets: 0,
-            room: 0,
+            capacity_halves: 0,
             arrays: 0,
             unused: 0,
             primitive: 0,
         }
     }
 
-    pub fn add(&mut self, met: Met) {
+    pub(crate) fn add(&mut self, met: Met) {
         match met {
             Met::Internal { object, entry } => {
                 self.internals += 1;
@@ -73,7 +73,7 @@ impl<'m> Tally<'m> {
                 self.halves += 2 * u64::from(entry);
             }
             Met::Array(array) => {
-                self.room += array.halves;
+                self.capacity_halves += array.halves;
                 self.arrays += 1;
                 self.buckets += if array.buckets { array.used } else { 0 };
                 match array.element {
@@ -90,32 +90,34 @@ impl<'m> Tally<'m> {
     }
 
     /// How many elements there are, if that can be told.
-    pub fn elements(&self, walker: &mut Walker) -> Option<u64> {
+    pub(crate) fn elements(&self, walker: &mut Walker) -> Option<u64> {
         let plan = self.measures.model.plan_at(self.head);
+        let by_references = self.halves.div_ceil(2);
         match plan.map_or(Counts::References, |plan| plan.counts) {
-            Counts::References => Some(self.halves.div_ceil(2)),
-            Counts::Field => walker.stated(self.head),
+            Counts::References => Some(by_references),
+            Counts::Pairs => walker.reported_size(self.head).or(Some(by_references)),
+            Counts::Field => walker.reported_size(self.head),
             Counts::Nothing => None,
         }
     }
 
     /// For how many elements the arrays have room.
-    pub fn slots(&self) -> Option<u64> {
-        (self.arrays > 0).then_some(self.room / 2)
+    pub(crate) fn slots(&self) -> Option<u64> {
+        (self.arrays > 0).then_some(self.capacity_halves / 2)
     }
 
     /// For how many elements there is room: what the definition says, otherwise what the arrays have.
-    pub fn capacity(&self, walker: &mut Walker) -> Option<u64> {
+    pub(crate) fn capacity(&self, walker: &mut Walker) -> Option<u64> {
         let plan = self.measures.model.plan_at(self.head);
         let said = plan.and_then(|plan| plan.capacity);
         // One array, or none, of those that belong to it is the one that the field leads to.
         let said = said.filter(|said| !said.is_storage || self.arrays > 1);
-        said.and_then(|_| walker.stated_capacity(self.head))
+        said.and_then(|_| walker.reported_capacity(self.head))
             .or(self.slots())
     }
 
     /// Bytes of slots that nothing is in.
-    pub fn unused(&self, elements: Option<u64>) -> u64 {
+    pub(crate) fn unused(&self, elements: Option<u64>) -> u64 {
         let free = match (elements, self.slots()) {
             (Some(elements), Some(slots)) => slots.saturating_sub(elements),
             _ => 0,

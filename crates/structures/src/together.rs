@@ -6,13 +6,16 @@ use rustc_hash::FxHashSet;
 use crate::detect::{BETWEEN_LOOKS, Inside, Structures};
 use crate::model::Model;
 use crate::tally::{Measures, Tally};
-use crate::walk::{Met, Shared, Walker};
+use crate::walker::{Met, Shared, Walker};
 
 /// What some structures have together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Together {
+    /// How many structures.
     pub structures: u64,
+    /// How many of them have no element.
     pub empty: u64,
+    /// How many elements, each once for each structure.
     pub elements: u64,
     /// Bytes of heads and internals.
     pub bytes: u64,
@@ -41,6 +44,7 @@ struct Added {
 }
 
 impl<'m> Unions<'m> {
+    /// For the structures of a heap, in bytes of these sizes.
     pub fn new(found: &'m Structures, model: &'m Model<'m>, sizes: &'m Sizes) -> Self {
         Unions {
             found,

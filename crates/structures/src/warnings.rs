@@ -1,19 +1,22 @@
 //! What a person's own definitions say that does not fit the heap. A definition may be for another version
 //! of a library, so nothing of it is a mistake for sure.
 
-use anthill_classify::{Mistake, Pattern, closest};
 use anthill_heap::{ClassId, FieldType};
+use anthill_syntax::{Mistake, Pattern, closest};
 
 use crate::definitions::Placed;
+use crate::element_counts::Counts;
 use crate::language::{Definition, FieldName, Kind};
 use crate::model::{Model, is_primitive_array};
-use crate::telling::Counts;
 
 /// Something in a file of definitions that the heap does not have, or that says too little.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
+    /// The name of the file.
     pub origin: String,
+    /// All that the file says.
     pub text: String,
+    /// What does not fit, and where.
     pub mistake: Mistake,
 }
 
@@ -107,8 +110,8 @@ impl Model<'_> {
         let untold = *kind == Kind::Head && self.counts(number) == Counts::Nothing;
         untold.then(|| {
             let message = format!(
-                "`{name}` leads to internals only, so its elements are not counted; (TYPE) marks \
-                 leaves, `entry` the internals that are elements"
+                "`{name}` leads only to internals, so its elements cannot be counted; mark \
+                leaves with (TYPE), or internals that are elements with `entry`"
             );
             Mistake::at(&placed.origin.text, *place, message)
         })

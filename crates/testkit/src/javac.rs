@@ -20,7 +20,7 @@ const LANGUAGES: [&str; 3] = ["java", "kt", "scala"];
 ///
 /// # Panics
 /// When they cannot be compiled; the message has the compiler's output.
-pub fn compile(sources: &Path, class_path: &[PathBuf]) -> PathBuf {
+pub(crate) fn compile(sources: &Path, class_path: &[PathBuf]) -> PathBuf {
     let level = ["-encoding", "UTF-8", "--release", "11"];
     let strict = ["-Xlint:all", "-Xlint:-options", "-Werror"];
     let arguments = [&level[..], &strict].concat();
@@ -32,7 +32,7 @@ pub fn compile(sources: &Path, class_path: &[PathBuf]) -> PathBuf {
 ///
 /// # Panics
 /// Like [`compile`].
-pub fn compile_by(
+pub(crate) fn compile_by(
     tool: &str,
     arguments: &[&str],
     sources: &Path,
@@ -53,7 +53,7 @@ pub fn api() -> &'static Path {
 
 /// What `./x test` keeps of the libraries that `java/NAME/pom.xml` lists; empty if it could not fetch
 /// them.
-pub fn libraries(name: &str) -> Vec<PathBuf> {
+pub(crate) fn libraries(name: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(repository().join(".tools/lib").join(name)) else {
         return Vec::new();
     };
@@ -67,7 +67,7 @@ pub fn libraries(name: &str) -> Vec<PathBuf> {
 }
 
 /// Several folders and archives as one class path.
-pub fn joined(class_path: &[PathBuf]) -> OsString {
+pub(crate) fn joined(class_path: &[PathBuf]) -> OsString {
     env::join_paths(class_path).unwrap_or_else(|e| panic!("odd class path: {e}"))
 }
 

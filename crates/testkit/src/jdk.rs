@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{process, repository, skipped};
 
@@ -93,9 +93,18 @@ impl Jdk {
     pub fn jcmd(&self, pid: u32, arguments: &[&str], timeout: Duration) -> Result<String, String> {
         let own = self.tool("jcmd").is_file().then_some(self);
         let jdk = own.or(Jdk::installed()).ok_or("no JDK with jcmd")?;
-        let mut command = jdk.command("jcmd");
-        command.arg(pid.to_string()).args(arguments);
-        Ok(process::run_successfully(&mut command, timeout)?.stdout)
+        let deadline = Instant::now() + timeout;
+        loop {
+            let mut command = jdk.command("jcmd");
+            command.arg(pid.to_string()).args(arguments);
+            match process::run_successfully(&mut command, timeout) {
+                Ok(finished) => return Ok(finished.stdout),
+                // It waits ten seconds for a JVM to listen, which is not always enough on a busy machine.
+                Err(why) if why.contains("doesn't respond within") && Instant::now() < deadline => {
+                }
+                Err(why) => return Err(why),
+            }
+        }
     }
 
     fn tool(&self, name: &str) -> PathBuf {

@@ -1,5 +1,7 @@
 //! Real JVMs for tests: finds the JDKs on this machine, runs the sample programs of `java/samples`,
-//! `java/collections` and `java/tomcat` on them, asks the JVM for its own class histogram and heap dumps, and unpacks stored dumps.
+//! `java/collections`, `java/leaks` and `java/tomcat` on them, asks the JVM for its own class histogram and heap dumps, and unpacks stored dumps.
+//! Where no JVM can be asked, it writes dumps itself: byte by byte (`hprof`), or of a small heap that a test describes (`heap`)
+//! or that chance makes (`random`); `brute_force` answers by brute force what analyses are to say about it.
 //!
 //! For tests only, so what cannot be done panics with the reason. Knows nothing about Anthill's own
 //! crates: what it returns is the outside truth they are compared with.
@@ -7,12 +9,18 @@
 mod agent;
 mod asserted;
 mod asserting;
+mod beside;
+pub mod brute_force;
 mod collections;
+pub mod heap;
 pub mod histogram;
+pub mod hprof;
 mod javac;
 mod jdk;
+mod leaks;
 mod maven;
-mod process;
+pub mod process;
+pub mod random;
 mod sample;
 mod tomcat;
 mod unpack;
@@ -21,6 +29,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub use agent::agent;
+pub use beside::Beside;
 pub use histogram::{Histogram, Total};
 pub use javac::api;
 pub use jdk::Jdk;

@@ -1,9 +1,12 @@
-//! Child processes that cannot hang a test.
+//! Child processes that cannot hang a test, and ends of processes.
 
 use std::io::Read;
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+pub use rustix::process::Signal;
+use rustix::process::{Pid, kill_process};
 
 const POLL: Duration = Duration::from_millis(5);
 
@@ -57,6 +60,24 @@ pub fn run_successfully(command: &mut Command, timeout: Duration) -> Result<Fini
             finished.status, finished.stdout, finished.stderr
         ))
     }
+}
+
+/// Ends a process at once, without a chance to clean up.
+///
+/// # Panics
+/// When there is no such process, or it is not ours.
+pub fn kill(pid: u32) {
+    signal(pid, Signal::KILL);
+}
+
+/// Sends a signal to a process.
+///
+/// # Panics
+/// When there is no such process, or it is not ours.
+pub fn signal(pid: u32, signal: Signal) {
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let process = process.expect("a process number");
+    kill_process(process, signal).unwrap_or_else(|e| panic!("no {signal:?} to process {pid}: {e}"));
 }
 
 fn collect<R: Read + Send + 'static>(stream: Option<R>) -> thread::JoinHandle<String> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
@@ -11,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::javac::{compile, joined};
-use crate::{Histogram, Jdk, histogram, repository};
+use crate::{Histogram, Jdk, histogram, process, repository};
 
 const READY_TIMEOUT: Duration = Duration::from_secs(300);
 const JCMD_TIMEOUT: Duration = Duration::from_secs(300);
@@ -97,7 +98,10 @@ impl Sample {
             .args(jvm_flags)
             .arg("-cp")
             .arg(joined(class_path))
-            .arg(format!("anthill.samples.{name}"))
+            .arg(match name.contains('.') {
+                true => name.to_owned(),
+                false => format!("anthill.samples.{name}"),
+            })
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -216,6 +220,91 @@ impl Sample {
         }
     }
 
+    /// Loads an agent by the JVM's own attach mechanism, as `jcmd JVMTI.agent_load` does in ten times the time; what the
+    /// JVM answered.
+    ///
+    /// # Panics
+    /// When the JVM does not answer.
+    pub fn load_agent(&self, library: &Path, options: &str) -> String {
+        let mut jvm = self.attached();
+        let words = [
+            "1",
+            "load",
+            library.to_str().expect("UTF-8"),
+            "true",
+            options,
+        ];
+        let request: String = words.iter().flat_map(|word| [word, "\0"]).collect();
+        let mut answer = String::new();
+        let asked = jvm
+            .write_all(request.as_bytes())
+            .and_then(|()| jvm.read_to_string(&mut answer));
+        match asked {
+            Ok(_) => answer,
+            Err(e) => self.fail(&format!("the JVM does not load the agent: {e}")),
+        }
+    }
+
+    /// A connection to the JVM's attach listener, which a signal starts when a file asks for it.
+    fn attached(&self) -> UnixStream {
+        let pid = self.pid();
+        let socket = format!("/tmp/.java_pid{pid}");
+        let deadline = Instant::now() + READY_TIMEOUT;
+        let asking = PathBuf::from(format!("/tmp/.attach_pid{pid}"));
+        loop {
+            if let Ok(stream) = UnixStream::connect(&socket) {
+                let _ = fs::remove_file(&asking);
+                return stream;
+            }
+            if !asking.exists() {
+                fs::write(&asking, "").expect("/tmp can be written");
+                process::signal(pid, process::Signal::QUIT);
+            }
+            if Instant::now() > deadline {
+                self.fail("the JVM cannot be attached to");
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// How many weak handles of native code the JVM has.
+    ///
+    /// # Panics
+    /// When the JVM does not say.
+    pub fn weak_handles(&self) -> u64 {
+        let printed = self.jcmd(&["Thread.print"]);
+        let after = printed.split_once("weak refs: ").map(|(_, after)| after);
+        let digits = after.and_then(|after| after.split_whitespace().next());
+        digits
+            .and_then(|digits| digits.parse().ok())
+            .unwrap_or_else(|| self.fail(&printed))
+    }
+
+    /// Waits until no thread of the process has a name that begins like this.
+    ///
+    /// # Panics
+    /// When one stays.
+    pub fn wait_until_gone(&self, begin: &str) {
+        let deadline = Instant::now() + READY_TIMEOUT;
+        while self.threads(begin) > 0 {
+            if Instant::now() > deadline {
+                self.fail(&format!("threads {begin:?} stay"));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// How many threads of the process have a name that begins like this, as the system knows them.
+    fn threads(&self, begin: &str) -> usize {
+        let tasks = format!("/proc/{}/task", self.pid());
+        let tasks = fs::read_dir(tasks).expect("the program runs");
+        let names = tasks.flatten().filter_map(|task| {
+            // A thread may end meanwhile.
+            fs::read_to_string(task.path().join("comm")).ok()
+        });
+        names.filter(|name| name.starts_with(begin)).count()
+    }
+
     /// What it printed so far besides truths.
     pub fn log(&self) -> &str {
         &self.log
@@ -273,9 +362,8 @@ impl Sample {
     }
 
     fn jcmd_of(&self, pid: u32, arguments: &[&str]) -> String {
-        self.jdk
-            .jcmd(pid, arguments, JCMD_TIMEOUT)
-            .unwrap_or_else(|why| panic!("{} on JDK {}: {why}", self.name, self.jdk.version()))
+        let answer = self.jdk.jcmd(pid, arguments, JCMD_TIMEOUT);
+        answer.unwrap_or_else(|why| self.fail(&why))
     }
 
     fn wait_until_ready(&mut self) {
@@ -301,11 +389,19 @@ impl Sample {
     }
 
     fn fail(&self, what: &str) -> ! {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid()));
+        let status = status.unwrap_or_default();
+        let state = status.lines().find(|line| line.starts_with("State"));
+        let since = self.printed.try_iter().map(|printed| match printed {
+            Printed::Out(line) | Printed::Err(line) => line + "\n",
+        });
         panic!(
-            "{} on JDK {}: {what}\n{}",
+            "{} on JDK {}: {what}\n{}\n{}{}",
             self.name,
             self.jdk.version(),
-            self.log
+            state.unwrap_or("State: gone"),
+            self.log,
+            since.collect::<String>()
         );
     }
 }

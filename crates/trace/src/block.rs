@@ -6,7 +6,7 @@ use std::io;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What a trace begins with: these bytes, then the version of the file's structure.
-pub(crate) const FILE_MAGIC: [u8; 12] = *b"ANTHILLTRACE";
+pub(crate) use anthill_hprof::input::TRACE as FILE_MAGIC;
 pub(crate) const FILE_VERSION: u32 = 1;
 pub(crate) const FILE_HEADER: usize = 16;
 
@@ -62,7 +62,7 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    pub fn of(kind: Kind) -> Self {
+    pub(crate) fn of(kind: Kind) -> Self {
         Label {
             kind,
             column: 0,
@@ -72,7 +72,7 @@ impl Label {
     }
 
     /// In words, for messages about damage.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         match self.kind {
             Kind::Facts => "facts about the JVM".to_owned(),
             Kind::Symbols => "names".to_owned(),
@@ -81,7 +81,7 @@ impl Label {
             Kind::Column => format!("a part of state {}", self.state),
             Kind::End => "the directory".to_owned(),
             Kind::Violations => "violations of assertions".to_owned(),
-            Kind::Foreign => "a block of a kind that this program does not know".to_owned(),
+            Kind::Foreign => "a block of an unknown kind".to_owned(),
         }
     }
 }
@@ -131,7 +131,7 @@ pub(crate) fn pack(label: Label, payload: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// What stands where a block should begin.
-pub(crate) enum Found {
+pub(crate) enum BlockAt {
     Whole(Block),
     /// A block whose end is not there.
     Cut(Block),
@@ -139,15 +139,15 @@ pub(crate) enum Found {
 }
 
 /// Looks at the header at `offset`.
-pub(crate) fn look(bytes: &[u8], offset: usize) -> Found {
+pub(crate) fn look(bytes: &[u8], offset: usize) -> BlockAt {
     let header = bytes.get(offset..).and_then(|rest| rest.first_chunk());
     let Some(block) = header.and_then(|header| Block::of(header, offset as u64)) else {
-        return Found::Nothing;
+        return BlockAt::Nothing;
     };
     if block.end() > bytes.len() {
-        Found::Cut(block)
+        BlockAt::Cut(block)
     } else {
-        Found::Whole(block)
+        BlockAt::Whole(block)
     }
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn search(bytes: &[u8], offset: usize) -> Option<usize> {
         at += rest
             .windows(BLOCK_MAGIC.len())
             .position(|window| window == BLOCK_MAGIC)?;
-        if !matches!(look(bytes, at), Found::Nothing) {
+        if !matches!(look(bytes, at), BlockAt::Nothing) {
             return Some(at);
         }
         at += 1;
@@ -168,7 +168,7 @@ pub(crate) fn search(bytes: &[u8], offset: usize) -> Option<usize> {
 
 impl Block {
     /// The block that a header describes; `None` if it does not prove itself.
-    pub fn of(header: &[u8; BLOCK_HEADER], offset: u64) -> Option<Self> {
+    pub(crate) fn of(header: &[u8; BLOCK_HEADER], offset: u64) -> Option<Self> {
         let narrow =
             |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("4 bytes"));
         let wide = |at: usize| u64::from_le_bytes(header[at..at + 8].try_into().expect("8 bytes"));
@@ -195,20 +195,20 @@ impl Block {
         sane.then_some(block)
     }
 
-    pub fn checksum(&self) -> u64 {
+    pub(crate) fn checksum(&self) -> u64 {
         self.checksum
     }
 
     /// Where the next block begins.
-    pub fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.offset as usize + BLOCK_HEADER + self.stored as usize
     }
 
     /// The payload, unpacked; the reason if it is damaged.
-    pub fn payload(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    pub(crate) fn payload(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
         if self.version != self.label.kind.version() {
             return Err(format!(
-                "{} are written in version {}, this program reads version {}",
+                "{} have version {}, this program reads version {}",
                 self.label.words(),
                 self.version,
                 self.label.kind.version()
@@ -216,7 +216,7 @@ impl Block {
         }
         let stored = bytes
             .get(self.offset as usize + BLOCK_HEADER..self.end())
-            .ok_or("the block ends behind the end of the file")?;
+            .ok_or("the block extends beyond the end of the file")?;
         if xxh3_64(stored) != self.checksum {
             return Err("the checksum is wrong".to_owned());
         }
@@ -224,9 +224,9 @@ impl Block {
             return Ok(stored.to_owned());
         }
         let unpacked = zstd::bulk::decompress(stored, self.raw as usize)
-            .map_err(|error| format!("it cannot be unpacked: {error}"))?;
+            .map_err(|error| format!("it cannot be decompressed: {error}"))?;
         if unpacked.len() != self.raw as usize {
-            return Err("it unpacks to another length than it states".to_owned());
+            return Err("its decompressed length is wrong".to_owned());
         }
         Ok(unpacked)
     }

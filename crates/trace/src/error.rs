@@ -2,18 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
+/// Why there is no trace, or no state of one.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The system could not read or write the file.
     #[error("{}: {source}", path.display())]
     Io {
+        /// Which file.
         path: PathBuf,
+        /// What the system says.
         source: std::io::Error,
     },
+    /// The file could not be opened at all.
+    #[error(transparent)]
+    File(#[from] anthill_hprof::Error),
     /// The file, or the part that was asked for, cannot be used.
     #[error("{}: at offset {offset}: {reason}", path.display())]
     Unusable {
+        /// Which file.
         path: PathBuf,
+        /// Where in it.
         offset: u64,
+        /// What is wrong there.
         reason: String,
     },
     /// What was to be written does not fit the format.

@@ -15,23 +15,32 @@ pub struct Gc {
     pub collector: String,
     /// E.g. `Allocation Failure`; empty if the JVM did not say.
     pub cause: String,
+    /// When its pause began.
     pub start: u64,
+    /// When its pause ended.
     pub end: u64,
+    /// Bytes of heap in use before it, if the JVM told.
     pub used_before: Option<u64>,
+    /// Bytes of heap in use after it, if the JVM told.
     pub used_after: Option<u64>,
+    /// Bytes of memory that the heap had after it, if the JVM told.
     pub committed: Option<u64>,
 }
 
 /// A sampled allocation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
+    /// When it was allocated.
     pub time: u64,
+    /// The symbol of its class.
     pub class: u32,
     /// Bytes of the object.
     pub size: u64,
     /// Bytes of allocation that this sample stands for.
     pub weight: u64,
+    /// The symbol of the thread that allocated it, if it is known.
     pub thread: Option<u32>,
+    /// The symbol of where it was allocated, if it is known.
     pub stack: Option<u32>,
     /// The identity under which states tell whether the object is still alive.
     pub tracked: Option<u64>,
@@ -40,21 +49,27 @@ pub struct Sample {
 /// A thread started or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadEvent {
+    /// When it did.
     pub time: u64,
+    /// The thread's symbol.
     pub thread: u32,
+    /// Whether it started; otherwise it ended.
     pub started: bool,
 }
 
 /// A moment that the program or a person named.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
+    /// When it was.
     pub time: u64,
+    /// What it is called.
     pub text: String,
 }
 
 /// What recording cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
+    /// Up to when, or at the end of what cost it.
     pub time: u64,
     /// How long the program stood still.
     pub pause: u64,
@@ -69,16 +84,20 @@ pub struct Cost {
 /// Something that should have been recorded and was not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
+    /// When it was noticed.
     pub time: u64,
     /// E.g. `state`, `samples`.
     pub what: String,
+    /// How many.
     pub amount: u64,
+    /// In words, for a person.
     pub reason: String,
 }
 
 /// An assertion of the program that did not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
+    /// When the state was taken that shows it.
     pub time: u64,
     /// E.g. `dead`, `owned-by`.
     pub kind: String,
@@ -86,9 +105,11 @@ pub struct Violation {
     pub message: Option<String>,
     /// Where the assertion was made, the innermost frame first.
     pub made_at: Vec<String>,
+    /// Of the objects, in Java notation.
     pub class: String,
     /// Objects that violate it in the same way, and their bytes.
     pub count: u64,
+    /// See `count`.
     pub bytes: u64,
     /// Everything in words, on several lines.
     pub text: String,
@@ -96,26 +117,41 @@ pub struct Violation {
     pub json: String,
 }
 
+/// What a recorder tells a trace, in any order of kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// The JVM collected garbage.
     Gc(Gc),
+    /// An object was allocated.
     Sample(Sample),
+    /// A thread came or went.
     Thread(ThreadEvent),
+    /// Somebody named this moment.
     Mark(Mark),
+    /// Recording had its price.
     Cost(Cost),
+    /// Something is not in the trace.
     Dropped(Dropped),
+    /// The program's heap is not as the program says.
     Violation(Violation),
 }
 
 /// All events of a trace, each kind in the order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
+    /// Garbage collections.
     pub gcs: Vec<Gc>,
+    /// Sampled allocations.
     pub samples: Vec<Sample>,
+    /// Starts and ends of threads.
     pub threads: Vec<ThreadEvent>,
+    /// Named moments.
     pub marks: Vec<Mark>,
+    /// What recording cost.
     pub costs: Vec<Cost>,
+    /// What is not in the trace.
     pub dropped: Vec<Dropped>,
+    /// Assertions that did not hold.
     pub violations: Vec<Violation>,
 }
 
@@ -228,7 +264,7 @@ impl From<Timeline> for EventBlock {
 
 impl EventBlock {
     /// `None` if the columns do not fit together.
-    pub fn events(self) -> Option<Timeline> {
+    pub(crate) fn events(self) -> Option<Timeline> {
         let columns = &self.samples;
         let count = columns.times.len();
         let fits = [

@@ -10,18 +10,23 @@ pub struct Facts {
     pub started: u64,
     /// Wall clock of the JVM's start, nanoseconds since 1970.
     pub jvm_started: Option<u64>,
+    /// The process that was recorded.
     pub pid: Option<u32>,
     /// E.g. `17.0.12+7`.
     pub version: String,
     /// E.g. `OpenJDK 64-Bit Server VM`.
     pub vm: String,
+    /// Who built the JVM.
     pub vendor: String,
     /// E.g. `G1`.
     pub collector: String,
+    /// The main class or jar and the program's arguments.
     pub command_line: String,
     /// Flags that are not at their default, with their values.
     pub flags: Vec<(String, String)>,
+    /// Processors that the JVM could use.
     pub cores: Option<u32>,
+    /// The largest heap that the JVM would have, in bytes.
     pub max_heap: Option<u64>,
     /// How the recording was asked for, by option.
     pub options: Vec<(String, String)>,

@@ -14,15 +14,20 @@ pub enum StateKind {
 /// Which objects can be found again in another state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IdentityKind {
+    /// No object.
     None,
     /// Those that were tagged.
     Tracked,
+    /// Every object.
     All,
 }
 
+/// Objects and their shallow sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
+    /// How many.
     pub objects: u64,
+    /// Their shallow sizes, added up.
     pub bytes: u64,
 }
 
@@ -38,11 +43,13 @@ impl std::ops::AddAssign for Totals {
 pub struct ClassTotals {
     /// The number of its name in [`crate::Symbols`].
     pub class: u32,
+    /// Whether or not they are alive.
     pub all: Totals,
     /// Of them those that GC roots keep alive, if that was computed.
     pub reachable: Option<Totals>,
 }
 
+/// What a timeline knows of a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateHeader {
     /// From 1, without gaps in what was recorded.
@@ -51,17 +58,21 @@ pub struct StateHeader {
     pub gc: Option<u64>,
     /// Nanoseconds since the recording's start.
     pub time: u64,
+    /// How it was taken.
     pub kind: StateKind,
     /// The text it was asked for with, if a person or the program did.
     pub mark: Option<String>,
     /// Nanoseconds the program stood still for it.
     pub pause: u64,
+    /// All objects of the state.
     pub all: Totals,
+    /// Of them those that GC roots keep alive, if that was computed.
     pub reachable: Option<Totals>,
     /// Ordered by class number.
     pub classes: Vec<ClassTotals>,
     /// Bytes of the heap dump the state was made from.
     pub source_bytes: Option<u64>,
+    /// Which objects can be found again.
     pub identity: IdentityKind,
     /// Whether null fields are told from others, so that references have names.
     pub names: bool,

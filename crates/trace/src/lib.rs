@@ -4,6 +4,8 @@
 //! recorded state back to a heap state. Knows nothing of JVMs or analyses; the bytes are
 //! specified in `docs/trace-format.md`.
 
+#![warn(missing_docs)]
+
 mod block;
 mod column;
 mod error;
@@ -14,6 +16,7 @@ mod header;
 mod mutations;
 mod points;
 mod reader;
+mod rewrite;
 mod state;
 mod symbols;
 mod tables;
@@ -26,7 +29,8 @@ pub use facts::Facts;
 pub use header::{ClassTotals, IdentityKind, StateHeader, StateKind, Totals};
 pub use points::{Point, duration, elapsed};
 pub use reader::{Recorded, Trace, is_trace};
-pub use state::{FollowedStructure, Identities, Moment, StateToWrite};
+pub use rewrite::rewritten;
+pub use state::{FollowedStructure, Identities, MOST_STRUCTURES, Moment, StateToWrite};
 pub use symbols::{Symbols, ThreadName};
 pub use values::values_of;
 pub use writer::TraceWriter;

@@ -4,14 +4,12 @@
 use std::fs;
 use std::path::Path;
 
-use anthill_heap::{Frame, HeapBuilder, HeapState, Strength};
-use anthill_hprof::{PresentBits, RecordedValues};
+use anthill_heap::{Frame, HeapBuilder, HeapState, PresentBits, RecordedValues, Strength};
 use fastrand::Rng;
 
-use crate::block::{self, Block, FILE_HEADER, Found, pack};
 use crate::{
     Event, Facts, Gc, Identities, Mark, Moment, Sample, StateKind, StateToWrite, ThreadName, Trace,
-    TraceWriter,
+    TraceWriter, rewritten,
 };
 
 fn heap() -> HeapState {
@@ -26,7 +24,7 @@ fn heap() -> HeapState {
     heap.build()
 }
 
-fn write(path: &Path) {
+fn write(path: &Path, state: &HeapState) {
     let mut writer = TraceWriter::create(path, &Facts::default()).unwrap();
     let frame = writer.frame(&Frame {
         class: "p.Main".to_owned(),
@@ -58,7 +56,6 @@ fn write(path: &Path) {
     ] {
         writer.add(event).unwrap();
     }
-    let state = heap();
     let mut present = PresentBits::default();
     for object in 0..state.len() {
         let is_table = state.class(object).name == "shop.Order[]";
@@ -78,19 +75,9 @@ fn write(path: &Path) {
         present: Some(present.words().into()),
         contents: Some(b"hello world".to_vec().into()),
     };
-    let mut to_write = StateToWrite::from_state(&state, moment, values);
+    let mut to_write = StateToWrite::from_state(state, moment, values);
     to_write.identities = Identities::Tracked(vec![(0, 9), (3, 11)]);
     writer.state(&to_write).unwrap();
-}
-
-fn blocks(bytes: &[u8]) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let mut at = FILE_HEADER;
-    while let Found::Whole(block) = block::look(bytes, at) {
-        at = block.end();
-        blocks.push(block);
-    }
-    blocks
 }
 
 /// Asks everything that can be asked.
@@ -136,38 +123,53 @@ fn use_all(path: &Path) -> usize {
 }
 
 #[test]
+fn a_state_without_sizes_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trace");
+    let mut state = heap();
+    state.tables.sizes = None;
+    write(&path, &state);
+    let trace = Trace::open(&path).unwrap();
+    let number = trace.states()[0].number;
+    let refused = trace.load(number).err().expect("it is refused");
+    assert!(
+        refused.to_string().contains("contradicts itself: sizes"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn wrong_contents_with_right_checksums_are_refused_or_harmless() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.trace");
-    write(&path);
+    write(&path, &heap());
     assert_eq!(use_all(&path), 1);
     let whole = fs::read(&path).unwrap();
-    let blocks = blocks(&whole);
-    assert!(blocks.len() > 15, "{} blocks", blocks.len());
+    let blocks = rewritten(&whole, |_, _| ()).1;
+    assert!(blocks > 15, "{blocks} blocks");
     let mut random = Rng::with_seed(7);
     let mut refused = 0;
     for _ in 0..3000 {
-        let changed = random.usize(..blocks.len());
-        let mut bytes = whole[..FILE_HEADER].to_vec();
-        for (index, block) in blocks.iter().enumerate() {
-            if index != changed {
-                bytes.extend(&whole[block.offset as usize..block.end()]);
-                continue;
-            }
-            let mut payload = block.payload(&whole).unwrap();
-            for _ in 0..=random.usize(..3) {
-                let at = random.usize(..payload.len().max(1));
-                match random.usize(..4) {
-                    0 if !payload.is_empty() => payload[at] = random.usize(..256) as u8,
-                    1 if !payload.is_empty() => payload[at] ^= 1 << random.usize(..8),
-                    2 => payload.truncate(at),
-                    _ => payload.insert(at.min(payload.len()), 0xff),
+        let changed = random.usize(..blocks);
+        let (bytes, _) = rewritten(&whole, |block, payload| {
+            if block == changed {
+                for _ in 0..=random.usize(..3) {
+                    change(&mut random, payload);
                 }
             }
-            bytes.extend(pack(block.label, &payload).unwrap());
-        }
+        });
         fs::write(&path, &bytes).unwrap();
         refused += usize::from(use_all(&path) == 0);
     }
     assert!(refused > 500, "{refused} were refused");
+}
+
+fn change(random: &mut Rng, payload: &mut Vec<u8>) {
+    let at = random.usize(..payload.len().max(1));
+    match random.usize(..4) {
+        0 if !payload.is_empty() => payload[at] = random.usize(..256) as u8,
+        1 if !payload.is_empty() => payload[at] ^= 1 << random.usize(..8),
+        2 => payload.truncate(at),
+        _ => payload.insert(at.min(payload.len()), 0xff),
+    }
 }

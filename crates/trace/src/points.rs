@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use jiff::civil::{Date, Time};
+use jiff::tz::Offset;
+
 use crate::{StateHeader, Trace};
 
 const SECOND: u64 = 1_000_000_000;
@@ -12,7 +15,9 @@ const LISTED: usize = 12;
 /// A state by its place in the recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Point {
+    /// The first state.
     First,
+    /// The last state.
     Last,
     /// `state:4` or `#4`.
     State(u32),
@@ -23,7 +28,9 @@ pub enum Point {
     /// `14:05:30`, seconds of a day in UTC, with the seconds since 1970 at which that day began
     /// if it was named.
     Clock {
+        /// When the day began, if it was named.
         day: Option<u64>,
+        /// Of that day, or of any.
         second: u64,
     },
     /// `mark:after deploy`, or the text alone.
@@ -138,24 +145,20 @@ fn clock(text: &str) -> Option<Point> {
 
 /// Seconds since 1970 at which a day of the Gregorian calendar begins.
 fn day_start(date: &str) -> Option<u64> {
-    let mut parts = date.split('-').map(|part| part.parse::<u64>().ok());
-    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    if parts.next().is_some()
-        || !(1970..=9999).contains(&year)
-        || !(1..=12).contains(&month)
-        || !(1..=31).contains(&day)
-    {
+    let mut parts = date.split('-').map(str::parse::<i16>);
+    let (year, month, day) = (
+        parts.next()?.ok()?,
+        parts.next()?.ok()?,
+        parts.next()?.ok()?,
+    );
+    if parts.next().is_some() {
         return None;
     }
-    // Years that begin in March have their leap day at the end.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
-    // Days from the 1st of March of the year 0 to the beginning of 1970.
-    Some(days.checked_sub(719_468)? * DAY)
+    let day = Date::new(year, month.try_into().ok()?, day.try_into().ok()?).ok()?;
+    let start = Offset::UTC
+        .to_timestamp(day.to_datetime(Time::midnight()))
+        .ok()?;
+    start.as_second().try_into().ok()
 }
 
 impl Trace {
@@ -185,7 +188,7 @@ impl Trace {
         };
         found.ok_or_else(|| match states.is_empty() {
             true => "the recording has no heap state".to_owned(),
-            false => format!("there is no state at `{point}`{}", self.listing()),
+            false => format!("no heap state at `{point}`{}", self.listing()),
         })
     }
 
@@ -194,12 +197,14 @@ impl Trace {
     fn time_of(&self, day: Option<u64>, second: u64) -> Option<u64> {
         let started = self.facts().started;
         let today = started / SECOND / DAY * DAY;
-        let at = |day: u64| (day + second) * SECOND + (SECOND - 1);
+        // A person's day and a damaged file's start may be beyond what nanoseconds reach.
+        let since_start = |day: u64| {
+            let moment = day.checked_add(second)?.checked_mul(SECOND)?;
+            moment.checked_add(SECOND - 1)?.checked_sub(started)
+        };
         match day {
-            Some(day) => at(day).checked_sub(started),
-            None => at(today)
-                .checked_sub(started)
-                .or_else(|| at(today + DAY).checked_sub(started)),
+            Some(day) => since_start(day),
+            None => since_start(today).or_else(|| since_start(today + DAY)),
         }
         .filter(|&time| time < self.end().saturating_add(SECOND))
     }
@@ -234,7 +239,7 @@ impl Trace {
                 .iter()
                 .min_by_key(|state| state.time.abs_diff(*time))
                 .ok_or_else(|| "the recording has no heap state".to_owned()),
-            ([], []) => Err(format!("there is no point `{text}`{}", self.listing())),
+            ([], []) => Err(format!("unknown point `{text}`{}", self.listing())),
             (states, times) => {
                 let times = match states.is_empty() {
                     true => times.to_vec(),
@@ -293,6 +298,10 @@ mod tests {
             ("1.5s", Point::Time(1_500_000_000)),
             ("mark:90s", Point::Mark("90s".to_owned())),
             ("after deploy", Point::Mark("after deploy".to_owned())),
+            (
+                "2026-02-29T12:00",
+                Point::Mark("2026-02-29T12:00".to_owned()),
+            ),
             ("12 apples", Point::Mark("12 apples".to_owned())),
             ("", Point::Mark(String::new())),
         ] {
@@ -307,6 +316,8 @@ mod tests {
         // From `date -d 2024-03-01T00:00:00Z +%s`.
         assert_eq!(clock("2024-03-01T00:00:10"), (Some(1_709_251_200), 10));
         assert_eq!(clock("1970-01-01 00:00"), (Some(0), 0));
+        // From `date -d 9999-12-30T00:00:00Z +%s`.
+        assert_eq!(clock("9999-12-30 00:00"), (Some(253_402_128_000), 0));
     }
 
     #[test]

@@ -1,17 +1,16 @@
 //! Reads a trace: finds its blocks, takes in what is small, loads states when they are asked for.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use anthill_heap::phrases::count;
 use anthill_heap::{HeapState, Missing, MissingKind, Owner};
-use anthill_hprof::{Dump, DumpInfo, Records, map_file};
+use anthill_hprof::{Dump, DumpInfo, Records, input, map};
 use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::block::{self, Block, FILE_HEADER, FILE_MAGIC, FILE_VERSION, Found, Kind, Label};
+use crate::block::{self, Block, BlockAt, FILE_HEADER, FILE_MAGIC, FILE_VERSION, Kind, Label};
 use crate::events::{EventBlock, Violation};
 use crate::state::{StateColumn, decode, decode_identities, decode_structures};
 use crate::symbols::SymbolBlock;
@@ -23,12 +22,10 @@ const NAMED_DAMAGE: usize = 100;
 
 /// Whether a file begins like a trace.
 pub fn is_trace(path: &Path) -> bool {
-    let mut start = [0; FILE_MAGIC.len()];
-    File::open(path)
-        .and_then(|mut file| file.read_exact(&mut start))
-        .is_ok_and(|()| start == FILE_MAGIC)
+    input::head(path).is_ok_and(|start| start.starts_with(&FILE_MAGIC))
 }
 
+/// A trace that was opened: names, events and headers of states in memory, states themselves in the file.
 pub struct Trace {
     path: PathBuf,
     owner: Owner,
@@ -46,10 +43,12 @@ pub struct Trace {
 pub struct Recorded {
     /// What a dump of the same state would be opened as.
     pub dump: Dump,
+    /// Which objects can be found in other states, and how.
     pub identities: Identities,
 }
 
 impl Recorded {
+    /// The heap itself.
     pub fn state(&self) -> &HeapState {
         &self.dump.state
     }
@@ -58,18 +57,18 @@ impl Recorded {
 impl Trace {
     /// Opens a trace, also one that is still being written, cut off or damaged in places.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|error| Error::io(path, error))?;
-        let owner = map_file(&file).map_err(|error| Error::io(path, error))?;
+        let owner = map(path)?;
         let bytes = owner.as_ref().as_ref();
         if bytes.get(..FILE_MAGIC.len()) != Some(&FILE_MAGIC) {
-            return Err(Error::unusable(path, 0, "this is not an Anthill trace"));
+            return Err(Error::unusable(path, 0, "not an Anthill trace"));
         }
         let version = bytes
             .get(FILE_MAGIC.len()..FILE_HEADER)
             .map(|version| u32::from_le_bytes(version.try_into().expect("4 bytes")));
         if let Some(version) = version.filter(|&version| version > FILE_VERSION) {
             let reason = format!(
-                "the trace is of version {version}, this program reads up to {FILE_VERSION}: use a newer one"
+                "the trace has version {version}, but this program reads up to version \
+                {FILE_VERSION}; use a newer Anthill"
             );
             return Err(Error::unusable(path, 12, reason));
         }
@@ -95,14 +94,17 @@ impl Trace {
         Ok(trace)
     }
 
+    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// What is known of the JVM and the recording.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
+    /// The names that events refer to.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
@@ -130,7 +132,7 @@ impl Trace {
     /// Which objects of a state can be found again in others.
     pub fn identities(&self, number: u32) -> Result<Identities, Error> {
         let Some(header) = self.states.iter().find(|state| state.number == number) else {
-            return Err(self.unloadable(number, "there is no such state in the trace"));
+            return Err(self.unloadable(number, "the trace has no such state"));
         };
         let blocks = |column| self.blocks(header, column);
         decode_identities(header, (*self.owner).as_ref(), &blocks)
@@ -140,7 +142,7 @@ impl Trace {
     /// The data structures of a state that are followed, without the rest of it.
     pub fn structures(&self, number: u32) -> Result<Vec<FollowedStructure>, Error> {
         let Some(header) = self.states.iter().find(|state| state.number == number) else {
-            return Err(self.unloadable(number, "there is no such state in the trace"));
+            return Err(self.unloadable(number, "the trace has no such state"));
         };
         let blocks = |column| self.blocks(header, column);
         decode_structures((*self.owner).as_ref(), &blocks)
@@ -169,7 +171,7 @@ impl Trace {
     pub fn load(&self, number: u32) -> Result<Recorded, Error> {
         let position = self.states.iter().position(|state| state.number == number);
         let Some(position) = position else {
-            let reason = format!("there is no state {number} in the trace");
+            let reason = format!("the trace has no state {number}");
             return Err(Error::unusable(&self.path, 0, reason));
         };
         let header = &self.states[position];
@@ -234,7 +236,7 @@ impl Trace {
         let mut at = FILE_HEADER;
         while at < bytes.len() {
             match block::look(bytes, at) {
-                Found::Whole(block) => {
+                BlockAt::Whole(block) => {
                     at = block.end();
                     if block.label.kind == Kind::End {
                         // The recording ended in good order; only its last bytes are lost.
@@ -242,14 +244,15 @@ impl Trace {
                     }
                     blocks.push(block);
                 }
-                Found::Cut(block) => {
+                BlockAt::Cut(block) => {
                     let what = format!("the file ends within {}", block.label.words());
                     self.lost(MissingKind::Truncated, at, bytes.len() - at, what);
                     break;
                 }
-                Found::Nothing => match block::search(bytes, at + 1) {
+                BlockAt::Nothing => match block::search(bytes, at + 1) {
                     Some(next) => {
-                        let what = format!("{} bytes are damaged and were passed over", next - at);
+                        let what =
+                            format!("{} damaged bytes were skipped", count((next - at) as u64));
                         self.lost(MissingKind::Unreadable, at, next - at, what);
                         at = next;
                     }
@@ -274,7 +277,7 @@ impl Trace {
             });
         } else if let Some(last) = self.damage.last_mut() {
             last.amount += amount as u64;
-            last.what = "more places from here on are damaged".to_owned();
+            last.what = "more damaged places after this one".to_owned();
         }
     }
 
@@ -294,7 +297,7 @@ impl Trace {
                     // Every name takes more than a byte of the file.
                     let fits = self.symbols.add(symbols, bytes.len());
                     fits.then_some(())
-                        .ok_or("its numbers cannot be right".to_owned())
+                        .ok_or("its numbers are invalid".to_owned())
                 }),
                 Kind::Events => read::<EventBlock>(block, bytes).and_then(|events| {
                     let events = events.events().ok_or("its columns do not fit together")?;
@@ -313,7 +316,7 @@ impl Trace {
                 Kind::End => Ok(()),
                 Kind::Violations => read::<Vec<Violation>>(block, bytes)
                     .map(|mut violations| self.timeline.violations.append(&mut violations)),
-                Kind::Foreign => Err("a newer program wrote it".to_owned()),
+                Kind::Foreign => Err("it was written by a newer version of Anthill".to_owned()),
             };
             if let Err(why) = result {
                 let what = format!("{} lost: {why}", block.label.words());
@@ -324,7 +327,7 @@ impl Trace {
         let mut begun: Vec<(u32, u64)> = begun.into_iter().collect();
         begun.sort_unstable();
         for (state, offset) in begun {
-            let what = format!("state {state} was not recorded to its end, or its header is lost");
+            let what = format!("state {state} is incomplete, or its header is lost");
             self.lost(MissingKind::Truncated, offset as usize, 0, what);
         }
         self.timeline.sort();
@@ -345,7 +348,7 @@ fn from_directory(bytes: &[u8]) -> Option<Vec<Block>> {
     if magic[..] != FILE_MAGIC[..8] {
         return None;
     }
-    let Found::Whole(end) = block::look(bytes, usize::try_from(u64::from_le_bytes(*at)).ok()?)
+    let BlockAt::Whole(end) = block::look(bytes, usize::try_from(u64::from_le_bytes(*at)).ok()?)
     else {
         return None;
     };

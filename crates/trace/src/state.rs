@@ -5,8 +5,9 @@ use std::io;
 
 use anthill_heap::{
     AddressMap, BitSet, Block, Buffer, Column, HeapColumns, HeapState, ObjectId, Offsets,
+    RecordedValues,
 };
-use anthill_hprof::{Dump, RecordedValues};
+use anthill_hprof::Dump;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,7 @@ const BYTES_PART: usize = 1 << 22;
 /// Which objects can be found again in other states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Identities {
+    /// No object.
     #[default]
     None,
     /// Objects with their identities, ascending by object.
@@ -49,6 +51,7 @@ impl Identities {
         Identities::Tracked(pairs)
     }
 
+    /// What the header of a state says about them.
     pub fn kind(&self) -> IdentityKind {
         match self {
             Identities::None => IdentityKind::None,
@@ -79,6 +82,7 @@ pub struct Moment {
     pub time: u64,
     /// Wall clock, milliseconds since 1970.
     pub timestamp: u64,
+    /// How it was taken.
     pub kind: StateKind,
     /// The text it was asked for with.
     pub mark: Option<String>,
@@ -90,11 +94,15 @@ pub struct Moment {
 
 /// A heap state that is to be recorded.
 pub struct StateToWrite<'a> {
+    /// The heap itself.
     pub state: &'a HeapState,
+    /// When and how it was taken.
     pub moment: Moment,
+    /// Which objects can be found again.
     pub identities: Identities,
     /// The objects that GC roots keep alive, if that was computed.
     pub reachable: Option<&'a BitSet>,
+    /// What is recorded of fields and elements besides references.
     pub values: RecordedValues,
     /// Names of class loaders, ascending.
     pub loader_names: Vec<(ObjectId, String)>,
@@ -102,12 +110,17 @@ pub struct StateToWrite<'a> {
     pub structures: Vec<FollowedStructure>,
 }
 
+/// Of so many data structures of a state a trace tells at most, the largest.
+pub const MOST_STRUCTURES: usize = 10_000;
+
 /// What a data structure has in a state; its class is that of the state, or in a trace a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FollowedStructure {
     /// The identity of its head.
     pub identity: u64,
+    /// Of its head.
     pub class: u32,
+    /// How many it has, if that is known.
     pub elements: Option<u64>,
     /// Of head and inner parts.
     pub bytes: u64,
@@ -252,7 +265,7 @@ pub(crate) enum StateColumn {
 }
 
 impl StateColumn {
-    pub const ALL: [StateColumn; 16] = [
+    pub(crate) const ALL: [StateColumn; 16] = [
         StateColumn::Tables,
         StateColumn::Classes,
         StateColumn::Details,
@@ -444,7 +457,9 @@ pub(crate) fn decode(
         columns,
         addresses: decoder.addresses(objects)?,
     };
-    check(&state)?;
+    state
+        .check()
+        .map_err(|wrong| format!("it contradicts itself: {wrong}"))?;
     let identities = decoder.identities(header)?;
     let values = RecordedValues {
         id_size: shape.id_size,
@@ -534,8 +549,7 @@ impl Decoder<'_> {
             .par_chunks_mut(PART)
             .zip(&blocks)
             .try_for_each(|(out, block)| {
-                decode(&self.unpack(block)?, out)
-                    .ok_or("a column has another length than it states")?;
+                decode(&self.unpack(block)?, out).ok_or("the length of a column is wrong")?;
                 Ok::<(), String>(())
             })?;
         Ok(values)
@@ -547,7 +561,7 @@ impl Decoder<'_> {
             .par_iter()
             .map(|block| {
                 column::from_wide_deltas(&self.unpack(block)?)
-                    .ok_or_else(|| "a column has another length than it states".to_owned())
+                    .ok_or_else(|| "the length of a column is wrong".to_owned())
             })
             .collect();
         Ok(unpacked?.concat())
@@ -567,7 +581,7 @@ impl Decoder<'_> {
         let pairs: Vec<(ObjectId, u64)> = of.iter().copied().zip(ids).collect();
         let ascending = pairs.is_sorted_by(|a, b| a.0 < b.0);
         if !ascending || pairs.last().is_some_and(|last| last.0 as usize >= objects) {
-            return Err("its identities are of objects that it does not have".to_owned());
+            return Err("its identities refer to objects that it does not have".to_owned());
         }
         Ok(Identities::Tracked(pairs))
     }
@@ -584,80 +598,4 @@ impl Decoder<'_> {
             .filter(|map| map.len() as usize == objects)
             .ok_or_else(|| "its addresses do not fit its objects".to_owned())
     }
-}
-
-/// Whether everything that others rely on is so: numbers are those of objects and classes, and
-/// chains of superclasses end.
-fn check(state: &HeapState) -> Result<(), String> {
-    let objects = state.len();
-    let tables = &state.tables;
-    let classes = tables.classes.len() as u32;
-    let columns = &state.columns;
-    let below = |values: &[u32], limit: u32| values.par_iter().all(|&value| value < limit);
-    let object = |object: Option<ObjectId>| object.is_none_or(|object| object < objects);
-    let linked = tables.classes.iter().all(|class| {
-        object(class.mirror)
-            && object(class.loader)
-            && object(class.signers)
-            && object(class.protection_domain)
-            && class.super_class.is_none_or(|above| above < classes)
-    });
-    let index = |index: Option<u32>, len: usize| index.is_none_or(|index| (index as usize) < len);
-    let threads = tables
-        .threads
-        .iter()
-        .all(|thread| object(thread.object) && index(thread.trace, tables.traces.len()));
-    let roots = tables
-        .roots
-        .iter()
-        .all(|root| root.object < objects && index(root.thread, tables.threads.len()));
-    let traces = tables.traces.iter().all(|trace| {
-        trace
-            .frames
-            .iter()
-            .all(|&frame| (frame as usize) < tables.frames.len())
-    });
-    let allocations = tables
-        .allocations
-        .iter()
-        .all(|&(object, trace)| object < objects && (trace as usize) < tables.traces.len());
-    let sizes = tables.sizes.as_ref().is_none_or(|sizes| {
-        sizes.instances.len() == classes as usize
-            && sizes.arrays.alignment.is_power_of_two()
-            && sizes.arrays.reference_size <= 8
-    });
-    let sound = linked
-        && threads
-        && roots
-        && traces
-        && allocations
-        && sizes
-        && below(&columns.classes, classes)
-        && below(&columns.references, objects)
-        && below(&columns.referrers_by_referent, objects)
-        && columns.referrers_by_referent.is_sorted_by(|a, b| a < b)
-        && below(&columns.referents, objects)
-        && chains_end(state);
-    sound
-        .then_some(())
-        .ok_or_else(|| "it contradicts itself".to_owned())
-}
-
-fn chains_end(state: &HeapState) -> bool {
-    let classes = state.classes();
-    // Classes whose chain is known to end.
-    let mut ends = vec![false; classes.len()];
-    (0..classes.len() as u32).all(|class| {
-        let mut chain: Vec<u32> = Vec::new();
-        let mut at = Some(class);
-        while let Some(class) = at.filter(|&class| !ends[class as usize]) {
-            if chain.len() > classes.len() {
-                return false;
-            }
-            chain.push(class);
-            at = classes[class as usize].super_class;
-        }
-        chain.iter().for_each(|&class| ends[class as usize] = true);
-        true
-    })
 }

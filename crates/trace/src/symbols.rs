@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct ThreadName {
     /// The recorder's own number for it; threads of the same name differ here.
     pub id: u64,
+    /// Its Java name.
     pub name: String,
 }
 
@@ -30,6 +31,7 @@ impl Symbols {
         self.classes.get(number as usize)?.as_deref()
     }
 
+    /// A call on a stack.
     pub fn frame(&self, number: u32) -> Option<&Frame> {
         self.frames.get(number as usize)?.as_ref()
     }
@@ -45,14 +47,17 @@ impl Symbols {
         numbers.iter().filter_map(|&number| self.frame(number))
     }
 
+    /// A thread.
     pub fn thread(&self, number: u32) -> Option<&ThreadName> {
         self.threads.get(number as usize)?.as_ref()
     }
 
+    /// How many stacks have numbers.
     pub fn stacks(&self) -> usize {
         self.stacks.len()
     }
 
+    /// How many frames have numbers.
     pub fn frames(&self) -> usize {
         self.frames.len()
     }
@@ -118,7 +123,7 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    pub fn class(&mut self, name: &str) -> u32 {
+    pub(crate) fn class(&mut self, name: &str) -> u32 {
         if let Some(&number) = self.classes.get(name) {
             return number;
         }
@@ -126,7 +131,7 @@ impl Interner {
         number_of(&mut self.classes, name.to_owned())
     }
 
-    pub fn frame(&mut self, frame: &Frame) -> u32 {
+    pub(crate) fn frame(&mut self, frame: &Frame) -> u32 {
         if let Some(&number) = self.frames.get(frame) {
             return number;
         }
@@ -134,7 +139,7 @@ impl Interner {
         number_of(&mut self.frames, frame.clone())
     }
 
-    pub fn stack(&mut self, frames: &[u32]) -> u32 {
+    pub(crate) fn stack(&mut self, frames: &[u32]) -> u32 {
         if let Some(&number) = self.stacks.get(frames) {
             return number;
         }
@@ -142,7 +147,7 @@ impl Interner {
         number_of(&mut self.stacks, frames.to_owned())
     }
 
-    pub fn thread(&mut self, thread: &ThreadName) -> u32 {
+    pub(crate) fn thread(&mut self, thread: &ThreadName) -> u32 {
         if let Some(&number) = self.threads.get(thread) {
             return number;
         }
@@ -151,7 +156,7 @@ impl Interner {
     }
 
     /// Takes back symbols that could not be written.
-    pub fn put_back(&mut self, mut block: SymbolBlock) {
+    pub(crate) fn put_back(&mut self, mut block: SymbolBlock) {
         block.classes.append(&mut self.new.classes);
         block.frames.append(&mut self.new.frames);
         block.stacks.append(&mut self.new.stacks);
@@ -160,7 +165,7 @@ impl Interner {
     }
 
     /// The symbols that are new, if there are any.
-    pub fn take(&mut self) -> Option<SymbolBlock> {
+    pub(crate) fn take(&mut self) -> Option<SymbolBlock> {
         if self.new.is_empty() {
             return None;
         }

@@ -27,7 +27,7 @@ pub(crate) struct StateTables<'a> {
 
 impl<'a> StateTables<'a> {
     /// Without the values of static fields of primitive types.
-    pub fn without_contents(mut self) -> Self {
+    pub(crate) fn without_contents(mut self) -> Self {
         let classes = self.classes.to_mut();
         let statics = classes.iter_mut().flat_map(|class| &mut class.statics);
         for field in statics {
@@ -40,7 +40,7 @@ impl<'a> StateTables<'a> {
     }
 
     /// With the names of class loaders, which can no longer be read when there are no texts.
-    pub fn with_loader_names(mut self, names: &'a [(ObjectId, String)]) -> Self {
+    pub(crate) fn with_loader_names(mut self, names: &'a [(ObjectId, String)]) -> Self {
         if self.loader_names.is_empty() {
             self.loader_names = names.into();
         }

@@ -3,8 +3,10 @@
 //! Most objects have all of their references or none, which the heap state tells; only of the
 //! others the dump itself is read.
 
-use anthill_heap::{FieldType, HeapState, ObjectId};
-use anthill_hprof::{Cursor, Dump, OBJECTS_PER_PART, PresentBits, RecordedValues, Slots};
+use anthill_heap::{
+    FieldType, HeapState, OBJECTS_PER_PART, ObjectId, PresentBits, RecordedValues, Slots,
+};
+use anthill_hprof::{Cursor, Dump};
 use rayon::prelude::*;
 
 /// What a recorded state keeps of the values of a dump; with `contents` those of primitive

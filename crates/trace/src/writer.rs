@@ -21,6 +21,7 @@ const EVENTS_PER_BLOCK: usize = 64 << 10;
 /// Characters of a mark.
 const LONGEST_MARK: usize = 4096;
 
+/// A trace that is being written, block by block.
 pub struct TraceWriter {
     path: PathBuf,
     file: File,
@@ -57,6 +58,7 @@ impl TraceWriter {
         Ok(writer)
     }
 
+    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -76,6 +78,7 @@ impl TraceWriter {
         self.symbols.class(name)
     }
 
+    /// The number of a frame.
     pub fn frame(&mut self, frame: &Frame) -> u32 {
         self.symbols.frame(frame)
     }
@@ -85,6 +88,7 @@ impl TraceWriter {
         self.symbols.stack(frames)
     }
 
+    /// The number of a thread.
     pub fn thread(&mut self, thread: &ThreadName) -> u32 {
         self.symbols.thread(thread)
     }

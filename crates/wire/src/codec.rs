@@ -7,6 +7,7 @@ use std::fmt;
 pub struct Malformed {
     /// The position in the frame or file where reading stopped.
     pub offset: usize,
+    /// What is wrong with them, and where.
     pub reason: String,
 }
 
@@ -25,26 +26,26 @@ pub(crate) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    pub fn new(bytes: &'a [u8]) -> Input<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Input<'a> {
         Input { bytes, offset: 0 }
     }
 
-    pub fn fail<T>(&self, reason: impl Into<String>) -> Result<T, Malformed> {
+    pub(crate) fn fail<T>(&self, reason: impl Into<String>) -> Result<T, Malformed> {
         Err(Malformed {
             offset: self.offset,
             reason: reason.into(),
         })
     }
 
-    pub fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.bytes.len() - self.offset
     }
 
-    pub fn offset(&self) -> usize {
+    pub(crate) fn offset(&self) -> usize {
         self.offset
     }
 
-    pub fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
         if length > self.left() {
             return self.fail(format!("{length} bytes wanted, {} left", self.left()));
         }
@@ -54,7 +55,7 @@ impl<'a> Input<'a> {
     }
 
     /// All of it must have been read.
-    pub fn end(&self) -> Result<(), Malformed> {
+    pub(crate) fn end(&self) -> Result<(), Malformed> {
         match self.left() {
             0 => Ok(()),
             left => self.fail(format!("{left} bytes too many")),

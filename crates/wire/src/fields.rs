@@ -8,7 +8,9 @@ use crate::Shape;
 /// A field: the class that declares it and its place among the fields that class declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldPlace {
+    /// The id of its class.
     pub class: u64,
+    /// Its place there, from 0.
     pub field: usize,
 }
 

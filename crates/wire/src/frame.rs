@@ -25,6 +25,7 @@ pub struct Frames<R> {
 }
 
 impl<R: Read> Frames<R> {
+    /// The frames that a stream will bring.
     pub fn new(stream: R) -> Frames<R> {
         Frames {
             stream,
@@ -48,6 +49,7 @@ impl<R: Read> Frames<R> {
         Ok(Some(&self.content))
     }
 
+    /// Where the frames come from.
     pub fn stream(&self) -> &R {
         &self.stream
     }

@@ -13,11 +13,13 @@
 //!
 //! *Symbols* (classes, methods, stacks, threads) are sent once, before the first message that names them.
 
+#![warn(missing_docs)]
+
 mod codec;
 mod fields;
 mod frame;
 mod message;
-pub mod walk;
+pub mod walk_file;
 
 pub use codec::Malformed;
 pub use fields::{FieldPlace, field_places};
@@ -26,6 +28,7 @@ pub use message::*;
 
 /// What loading the agent into a running JVM returns; the JVM passes it on.
 pub mod attach_result {
+    /// The agent talks to the recorder that had it loaded.
     pub const RECORDING: i32 = 0;
     /// Another recorder is connected already.
     pub const BUSY: i32 = 1;
@@ -34,4 +37,4 @@ pub mod attach_result {
 }
 
 /// Grows whenever a message changes; both sides refuse to talk to another version.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;

@@ -66,6 +66,7 @@ fn from_agent(r: &mut Random) -> FromAgent {
             used_heap: r.number(),
             object_alignment: r.number() as u32,
             compressed_references: r.maybe(Random::flag),
+            searchable: r.flag(),
             missing: r.list(Random::text),
         }),
         1 => FromAgent::Gc(Gc {
@@ -259,7 +260,7 @@ fn damaged_messages_and_garbage_never_panic() {
             assert_eq!(again[4..], bytes);
         }
         let _ = ToAgent::decode(&bytes);
-        if let Ok(records) = walk::Records::new(&[&walk::MAGIC[..], &bytes].concat()) {
+        if let Ok(records) = walk_file::Records::new(&[&walk_file::MAGIC[..], &bytes].concat()) {
             assert!(records.count() <= bytes.len() + 1);
         }
     }

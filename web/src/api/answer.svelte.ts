@@ -1,7 +1,7 @@
 // One answer of the server in a view: asked again when its address changes, given up when the view goes away.
 
 import { untrack } from "svelte";
-import { ApiError, ask, cancelJob, newJob } from "./client";
+import { type Address, ApiError, ask, cancelJob, newJob } from "./client";
 import { jobs, type Progress } from "./events.svelte";
 
 export class Answer<T> {
@@ -9,14 +9,14 @@ export class Answer<T> {
   error = $state.raw<ApiError>();
   waiting = $state(false);
   private job = $state("");
-  private url: string | null = null;
+  private url: Address<T> | null = null;
   private controller: AbortController | undefined;
 
   get progress(): Progress | undefined {
     return jobs.get(this.job);
   }
 
-  async start(url: string | null, fresh = false): Promise<void> {
+  async start(url: Address<T> | null, fresh = false): Promise<void> {
     this.stop();
     this.url = url;
     this.error = undefined;
@@ -29,7 +29,7 @@ export class Answer<T> {
     this.job = newJob();
     this.waiting = true;
     try {
-      const data = await ask<T>(url, { signal: controller.signal, job: this.job, fresh });
+      const data = await ask(url, { signal: controller.signal, job: this.job, fresh });
       if (this.controller === controller) this.data = data;
     } catch (cause) {
       if (this.controller !== controller) return;
@@ -64,7 +64,7 @@ export class Answer<T> {
 }
 
 /** An answer that follows an address; null asks nothing. To be called while a component is made. */
-export function answer<T>(url: () => string | null): Answer<T> {
+export function answer<T>(url: () => Address<T> | null): Answer<T> {
   const result = new Answer<T>();
   const address = $derived(url());
   $effect(() => {

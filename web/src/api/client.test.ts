@@ -5,7 +5,7 @@ test("options become a query; what is not chosen is left out", () => {
   expect(
     queryOf({ by: "type, size", where: undefined, collapse: false, inside: true, later: [1, 2], text: "" }),
   ).toBe("?by=type%2C+size&inside=true&later=1&later=2&text=");
-  expect(sourceUrl(3, "summary")).toBe("api/v1/sources/3/summary");
+  expect(sourceUrl(3, "summary", {})).toBe("api/v1/sources/3/summary");
 });
 
 test("answers are forgotten when there are too many, the least used ones first", () => {

@@ -1,6 +1,12 @@
 // Asks the server. Knows addresses, the token, errors and how many answers are worth keeping; nothing of views.
 
 import { authorization } from "./token";
+import type { AnswerTo, Options, Question, ServerError, Sources } from "./types";
+
+declare const ANSWER: unique symbol;
+
+/** Where something is asked; carries the type of the answer. */
+export type Address<T> = string & { readonly [ANSWER]: T };
 
 export type Params = Record<string, string | number | boolean | number[] | string[] | null | undefined>;
 
@@ -29,11 +35,16 @@ export function queryOf(params: Params): string {
 
 const BASE = "api/v1";
 
-export function sourceUrl(source: number, command: string, params: Params = {}): string {
-  return `${BASE}/sources/${source}/${command}${queryOf(params)}`;
+/** Where a question about a file is asked. */
+export function sourceUrl<Q extends Question>(
+  source: number,
+  question: Q,
+  options: Options<Q>,
+): Address<AnswerTo<Q>> {
+  return `${BASE}/sources/${source}/${question}${queryOf(options)}` as Address<AnswerTo<Q>>;
 }
 
-export const SOURCES_URL = `${BASE}/sources`;
+export const SOURCES_URL = `${BASE}/sources` as Address<Sources>;
 export const EVENTS_URL = `${BASE}/events`;
 
 /** Answers by address, the least recently used ones forgotten first; bounded by the characters they came as. */
@@ -87,7 +98,7 @@ export interface Asking {
   fresh?: boolean;
 }
 
-export async function ask<T>(url: string, asking: Asking = {}): Promise<T> {
+export async function ask<T>(url: Address<T>, asking: Asking = {}): Promise<T> {
   const kept = asking.fresh ? undefined : cache.get(url);
   if (kept !== undefined) return kept as T;
   const headers: Record<string, string> = authorization();
@@ -97,7 +108,7 @@ export async function ask<T>(url: string, asking: Asking = {}): Promise<T> {
     response = await fetch(url, { headers, signal: asking.signal, cache: "no-store" });
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
-    throw new ApiError("The server does not answer.", 0, "Is `anthill open` still running?");
+    throw new ApiError("The server does not respond.", 0, "Check that `anthill open` is still running.");
   }
   const text = await response.text();
   if (!response.ok) throw errorOf(response.status, text);
@@ -105,7 +116,7 @@ export async function ask<T>(url: string, asking: Asking = {}): Promise<T> {
   try {
     value = JSON.parse(text) as T;
   } catch {
-    throw new ApiError("The server's answer is not JSON.", response.status);
+    throw new ApiError("The server sent a response that is not JSON.", response.status);
   }
   cache.set(url, value, text.length);
   return value;
@@ -113,10 +124,9 @@ export async function ask<T>(url: string, asking: Asking = {}): Promise<T> {
 
 function errorOf(status: number, text: string): ApiError {
   try {
-    const { error } = JSON.parse(text);
-    const message = String(error.message);
-    const { line, column } = placeIn(message);
-    return new ApiError(message, status, error.advice ?? undefined, line, column);
+    const { error } = JSON.parse(text) as ServerError;
+    const { line, column } = placeIn(error.message);
+    return new ApiError(error.message, status, error.advice ?? undefined, line, column);
   } catch {
     if (status === 401 || status === 403) {
       return new ApiError(
@@ -125,7 +135,7 @@ function errorOf(status: number, text: string): ApiError {
         "Open the address that `anthill open` printed.",
       );
     }
-    return new ApiError(`The server answered with status ${status}.`, status);
+    return new ApiError(`The server responded with status ${status}.`, status);
   }
 }
 

@@ -4,16 +4,13 @@
 import { SvelteMap } from "svelte/reactivity";
 import { EVENTS_URL } from "./client";
 import { authorization } from "./token";
+import type { ServerEvent } from "./types";
 
 export interface Progress {
   phase: string;
   /** From 0 to 1; null if it cannot be told. */
   share: number | null;
 }
-
-type Message =
-  | { event: "progress"; source: number; jobs: string[]; phase: string; share: number | null }
-  | { event: "sources" };
 
 /** What is being done, by the job it is done for. */
 export const jobs = new SvelteMap<string, Progress>();
@@ -57,7 +54,7 @@ function take(event: string, onSources: () => void): void {
     .map((line) => line.slice(5).trim())
     .join("\n");
   if (!data) return;
-  let message: Message;
+  let message: ServerEvent;
   try {
     message = JSON.parse(data);
   } catch {

@@ -11,7 +11,7 @@ class Sources {
 
   async refresh(): Promise<void> {
     try {
-      const { sources } = await ask<{ sources: Source[] }>(SOURCES_URL, { fresh: true });
+      const { sources } = await ask(SOURCES_URL, { fresh: true });
       this.list = sources;
       this.error = undefined;
       this.known = true;

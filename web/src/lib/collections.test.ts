@@ -12,7 +12,6 @@ function object(
   elements?: Value[],
 ): HeapObject {
   return {
-    file: "",
     address,
     class: name,
     label: address,
@@ -36,8 +35,12 @@ function heap(...objects: HeapObject[]) {
   const known = new Map(objects.map((one) => [one.address, one]));
   return async (address: string) => known.get(address)!;
 }
-const none: Value = { null: true };
-const shown = (value: Value | undefined) => value?.object?.address ?? value?.value ?? null;
+const none: Value = { null: null };
+const unknown: Value = { not_recorded: null };
+function shown(value: Value | undefined): string | null {
+  if (!value) return null;
+  return "object" in value ? value.object.address : "value" in value ? value.value : null;
+}
 
 test("a list shows its elements without the room behind them", async () => {
   const list = object("1", "java.util.ArrayList", { size: number(2), elementData: to("2") });
@@ -88,6 +91,16 @@ test("a ring buffer starts at its head", async () => {
     50,
   );
   expect(read?.entries.map((entry) => shown(entry.value))).toEqual(["a", "b", "c"]);
+});
+
+test("without recorded contents, nobody knows where a list ends", async () => {
+  const room = object("e", "java.lang.Object[]", {}, [to("a"), none, none]);
+  const list = object("1", "java.util.ArrayList", { size: unknown, elementData: to("e") });
+  expect(await readCollection(list, heap(room), 50)).toBeNull();
+  const deque = object("2", "java.util.ArrayDeque", { head: unknown, tail: unknown, elements: to("e") });
+  expect(await readCollection(deque, heap(room), 50)).toBeNull();
+  const view = object("3", "java.util.Arrays$ArrayList", { a: to("e") });
+  expect(await readCollection(view, heap(room), 50)).toMatchObject({ size: 3 });
 });
 
 test("what is no collection is read as none", async () => {

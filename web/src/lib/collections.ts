@@ -21,7 +21,7 @@ export type Fetch = (address: string, limit: number) => Promise<HeapObject>;
 
 type Reader = (head: HeapObject, fetch: Fetch, most: number) => Promise<Contents | null>;
 
-const NULL: Value = { null: true };
+const NULL: Value = { null: null };
 
 function field(object: HeapObject, ...names: string[]): Value | undefined {
   for (const name of names) {
@@ -32,13 +32,13 @@ function field(object: HeapObject, ...names: string[]): Value | undefined {
 }
 
 function number(object: HeapObject, ...names: string[]): number | null {
-  const text = field(object, ...names)?.value;
-  const value = text === undefined ? NaN : Number(text);
+  const found = field(object, ...names);
+  const value = found && "value" in found ? Number(found.value) : NaN;
   return Number.isFinite(value) ? value : null;
 }
 
 function target(value: Value | undefined): string | null {
-  return value?.object?.address ?? null;
+  return value && "object" in value ? value.object.address : null;
 }
 
 async function follow(
@@ -55,6 +55,8 @@ async function follow(
 function array(...names: string[]): Reader {
   return async (head, fetch, most) => {
     const size = number(head, "size", "elementCount");
+    // A recording without contents does not tell where the elements end.
+    if (size === null && field(head, "size", "elementCount")) return null;
     const holder = await follow(head, fetch, most, ...names);
     if (!holder?.elements) return { kind: "list", size: size ?? 0, entries: [], more: false };
     const used = size ?? holder.elements.total;
@@ -70,8 +72,9 @@ function array(...names: string[]): Reader {
 
 /** A ring buffer from `head` to `tail`. */
 const deque: Reader = async (head, fetch) => {
-  const start = number(head, "head") ?? 0;
-  const end = number(head, "tail") ?? 0;
+  const start = number(head, "head");
+  const end = number(head, "tail");
+  if (start === null || end === null) return null;
   const buffer = await follow(head, fetch, 4096, "elements");
   if (!buffer?.elements) return null;
   const room = buffer.elements.total;

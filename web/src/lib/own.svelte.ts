@@ -2,6 +2,7 @@
 // are one text in the form of a file for the command line.
 
 import { ApiError, ask, sourceUrl } from "../api/client";
+import type { Question, QuestionWith } from "../api/types";
 import { definitionsIn, withDefinition, without } from "./definitions";
 
 const KEY = "anthill.definitions";
@@ -17,10 +18,10 @@ class Own {
   async replace(text: string): Promise<ApiError | null> {
     if (text.length > LONGEST) {
       const message = `The definitions are longer than ${LONGEST} characters.`;
-      return new ApiError(message, 400, "Use the command line's --define for them.");
+      return new ApiError(message, 400, "Use --define on the command line instead.");
     }
     try {
-      if (text.trim()) await ask(sourceUrl(0, "classifiers", { definitions: text }));
+      if (text.trim()) await ask(sourceUrl(0, "classifiers", { definitions: [text] }));
     } catch (cause) {
       if (cause instanceof ApiError) return cause;
       throw cause;
@@ -38,19 +39,29 @@ class Own {
   async forget(name: string): Promise<ApiError | null> {
     const mistake = await this.replace(without(this.text, name));
     if (mistake?.status !== 400) return mistake;
-    return new ApiError(`Another of your definitions uses ${name}.`, mistake.status, mistake.message);
+    return new ApiError(`Another definition uses ${name}.`, mistake.status, mistake.message);
   }
 }
 
 export const own = new Own();
 
-/** Commands that know names of definitions. */
-const KNOWING = new Set([
-  ...["check", "classifiers", "classify", "cut", "diff", "groups"],
-  ...["growth", "inspect", "objects", "owners", "paths", "timeline"],
-]);
+/** Questions that know names of definitions. */
+const KNOWING: Record<QuestionWith<"definitions">, true> = {
+  check: true,
+  classifiers: true,
+  classify: true,
+  cut: true,
+  diff: true,
+  groups: true,
+  growth: true,
+  inspect: true,
+  objects: true,
+  owners: true,
+  paths: true,
+  timeline: true,
+};
 
-/** What is asked along with a command. */
-export function ownFor(command: string): { definitions?: string } {
-  return own.text && KNOWING.has(command) ? { definitions: own.text } : {};
+/** What is asked along with a question. */
+export function ownFor(question: Question): { definitions?: string[] } {
+  return own.text && question in KNOWING ? { definitions: [own.text] } : {};
 }

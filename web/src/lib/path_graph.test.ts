@@ -33,6 +33,7 @@ const paths: MergedPaths = {
   held: 1000,
   other_holders: 100,
   unreachable_objects: 0,
+  led_to: [],
   omitted: { branches: 0, objects: 0, held: 0 },
   branches: [
     branch(

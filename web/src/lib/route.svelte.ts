@@ -12,6 +12,11 @@ export interface Place {
 /** Choices that hold for all views of a source. */
 const STICKY = ["at", "dumps"];
 
+/** The choice that a text names, or the first. */
+export function oneOf<C extends string>(text: string | undefined, first: C, ...others: C[]): C {
+  return others.find((other) => other === text) ?? first;
+}
+
 export function parse(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [source = "", view = ""] = path.split("/").map(decodeURIComponent);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parse, print } from "./route.svelte";
+import { oneOf, parse, print } from "./route.svelte";
 
 test("an address says where it leads, whatever its parameters contain", () => {
   const place = {
@@ -17,4 +17,10 @@ test("an empty address is the start", () => {
 
 test("empty parameters are dropped", () => {
   expect(print({ source: "0", view: "heap", params: { by: "type", where: "" } })).toBe("#/0/heap?by=type");
+});
+
+test("a choice that does not exist is the first one", () => {
+  expect(oneOf("package", "class", "package")).toBe("package");
+  expect(oneOf("colour", "class", "package")).toBe("class");
+  expect(oneOf(undefined, "class", "package")).toBe("class");
 });

@@ -1,8 +1,8 @@
 // The source that the address names, and addresses of what is asked about it.
 
-import { type Params, sourceUrl } from "../api/client";
+import { type Address, sourceUrl } from "../api/client";
 import { sources } from "../api/sources.svelte";
-import type { Source } from "../api/types";
+import type { AnswerTo, Options, Question, QuestionWith, Source } from "../api/types";
 import { ownFor } from "./own.svelte";
 import { route } from "./route.svelte";
 
@@ -10,12 +10,15 @@ export function current(): Source | undefined {
   return sources.find(route.source);
 }
 
-/** The address of a command about this source, at the chosen state if it is a recording. */
-export function about(command: string, params: Params = {}): string | null {
+/** Questions whose answers are the same at every state of a recording. */
+const STATELESS: Record<Exclude<Question, QuestionWith<"at">>, true> = { classifiers: true };
+
+/** The address of a question about this source, at the chosen state if it is a recording. */
+export function about<Q extends Question>(question: Q, options: Options<Q>): Address<AnswerTo<Q>> | null {
   const source = current();
   if (source?.status !== "ready") return null;
-  const at = source.kind === "recording" ? route.params.at : undefined;
-  return sourceUrl(source.id, command, { at, ...ownFor(command), ...params });
+  const at = source.kind === "recording" && !(question in STATELESS) ? route.params.at : undefined;
+  return sourceUrl(source.id, question, { at, ...ownFor(question), ...options });
 }
 
 /** The dumps that are open, in the order they were named. */
@@ -35,17 +38,20 @@ export function hasTime(): boolean {
   return current()?.kind === "recording" || dumps().length > 1;
 }
 
-/** The address of a command about a whole recording, or about all open dumps as a series. */
-export function overTime(command: string, params: Params = {}): string | null {
+/** The address of a question about a whole recording, or about all open dumps as a series. */
+export function overTime<Q extends QuestionWith<"later">>(
+  question: Q,
+  options: Options<Q>,
+): Address<AnswerTo<Q>> | null {
   const source = current();
   if (source?.kind === "recording") {
     return source.status === "ready"
-      ? sourceUrl(source.id, command, { ...ownFor(command), ...params })
+      ? sourceUrl(source.id, question, { ...ownFor(question), ...options })
       : null;
   }
   const [first, ...later] = series();
   if (!first || later.length === 0 || series().some((dump) => dump.status !== "ready")) return null;
   // Dumps are compared by what is in them all, and not by definitions.
-  const definitions = command === "diff" ? {} : ownFor(command);
-  return sourceUrl(first.id, command, { later: later.map((dump) => dump.id), ...definitions, ...params });
+  const definitions = question === "diff" ? {} : ownFor(question);
+  return sourceUrl(first.id, question, { later: later.map((dump) => dump.id), ...definitions, ...options });
 }

@@ -2,10 +2,12 @@
 
 mod collections;
 mod dumps;
+mod full;
 mod recorder;
 mod regions;
 mod samples;
 mod sessions;
+mod soak;
 mod walks;
 
 use std::sync::OnceLock;
@@ -63,7 +65,16 @@ fn heads() -> ToAgent {
     }])
 }
 
-/// Shenandoah of JDK 11 cannot be searched for them.
-fn heads_are_found(jdk: &Jdk, collector: &str) -> bool {
-    (jdk.feature(), collector) != (11, "Shenandoah")
+/// Whether heaps can be searched for heads and walked: those that JDK 11 collects beside the program cannot.
+fn is_searchable(jdk: &Jdk, collector: &str) -> bool {
+    jdk.feature() != 11 || !matches!(collector, "ZGC" | "Shenandoah")
+}
+
+/// Runs the test on every JDK with every collector whose heap can be searched.
+fn everywhere_searchable(test: impl Fn(&Jdk, &str, &str)) {
+    everywhere(|jdk, flag, collector| {
+        if is_searchable(jdk, collector) {
+            test(jdk, flag, collector);
+        }
+    });
 }

@@ -1,6 +1,6 @@
 //! A recorder for tests: takes everything the agent says and gives it orders.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
@@ -19,14 +19,14 @@ struct Heard {
 }
 
 /// Where the agent is told to connect.
-pub struct Listener {
+pub(crate) struct Listener {
     listener: UnixListener,
     options: String,
     folder: tempfile::TempDir,
 }
 
 impl Listener {
-    pub fn new(options: &str) -> Listener {
+    pub(crate) fn new(options: &str) -> Listener {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("agent.sock");
         Listener {
@@ -37,23 +37,29 @@ impl Listener {
     }
 
     /// The flag that starts a JVM with the agent.
-    pub fn flag(&self) -> String {
+    pub(crate) fn flag(&self) -> String {
         format!("-agentpath:{}={}", agent().display(), self.options)
     }
 
     /// Loads the agent into a running program; what the JVM answered.
-    pub fn attach(&self, sample: &Sample) -> String {
-        let agent = agent();
-        let agent = agent.to_str().unwrap();
-        sample.jcmd(&["JVMTI.agent_load", agent, &format!("\"{}\"", self.options)])
+    pub(crate) fn attach(&self, sample: &Sample) -> String {
+        sample.load_agent(&agent(), &self.options)
     }
 
-    pub fn folder(&self) -> &Path {
+    /// The same, again and again until the agent has noticed that the recorder before is gone and the JVM has memory for it.
+    pub(crate) fn attach_after_another(&self, sample: &Sample) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.attach(sample).trim_end().ends_with('0') {
+            assert!(Instant::now() < deadline, "the agent sends everybody away");
+        }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// The connection of the agent, with everything it says.
-    pub fn accept(&self) -> Recorder {
+    pub(crate) fn accept(&self) -> Recorder {
         let recorder = self.accept_deaf();
         let reading = recorder.stream.try_clone().unwrap();
         let shared = Arc::clone(&recorder.heard);
@@ -62,7 +68,7 @@ impl Listener {
     }
 
     /// The connection of the agent, without taking anything it says.
-    pub fn accept_deaf(&self) -> Recorder {
+    pub(crate) fn accept_deaf(&self) -> Recorder {
         let (stream, _) = self.listener.accept().unwrap();
         Recorder {
             stream,
@@ -83,25 +89,30 @@ fn listen(stream: UnixStream, heard: &(Mutex<Heard>, Condvar)) {
     heard.1.notify_all();
 }
 
-pub struct Recorder {
+pub(crate) struct Recorder {
     stream: UnixStream,
     heard: Arc<(Mutex<Heard>, Condvar)>,
     orders: u32,
 }
 
 impl Recorder {
-    pub fn order(&mut self, order: &ToAgent) {
-        let mut bytes = Vec::new();
-        order.encode(&mut bytes);
-        self.send(&bytes);
+    pub(crate) fn order(&mut self, order: &ToAgent) {
+        self.try_order(order).unwrap();
     }
 
-    pub fn send(&mut self, bytes: &[u8]) {
+    /// An error if the agent is gone.
+    pub(crate) fn try_order(&mut self, order: &ToAgent) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        order.encode(&mut bytes);
+        self.stream.write_all(&bytes)
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).unwrap();
     }
 
     /// The first message that `find` wants, waiting for it if need be.
-    pub fn wait_for<T>(&self, what: &str, find: impl Fn(&FromAgent) -> Option<T>) -> T {
+    pub(crate) fn wait_for<T>(&self, what: &str, find: impl Fn(&FromAgent) -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
         let mut heard = self.heard.0.lock().unwrap();
         let mut looked_at = 0;
@@ -117,7 +128,7 @@ impl Recorder {
         }
     }
 
-    pub fn hello(&self) -> Hello {
+    pub(crate) fn hello(&self) -> Hello {
         self.wait_for("hello", |message| match message {
             FromAgent::Hello(hello) => Some(hello.clone()),
             _ => None,
@@ -125,7 +136,7 @@ impl Recorder {
     }
 
     /// Waits until everything that happened before has arrived, and returns all messages so far.
-    pub fn flushed(&mut self) -> Vec<FromAgent> {
+    pub(crate) fn flushed(&mut self) -> Vec<FromAgent> {
         self.orders += 1;
         let number = self.orders;
         self.order(&ToAgent::Flush(number));
@@ -135,12 +146,12 @@ impl Recorder {
         self.messages()
     }
 
-    pub fn messages(&self) -> Vec<FromAgent> {
+    pub(crate) fn messages(&self) -> Vec<FromAgent> {
         self.heard.0.lock().unwrap().messages.clone()
     }
 
     /// All messages, after the agent closed the connection.
-    pub fn all_to_the_end(&self) -> Vec<FromAgent> {
+    pub(crate) fn all_to_the_end(&self) -> Vec<FromAgent> {
         let deadline = Instant::now() + PATIENCE;
         let mut heard = self.heard.0.lock().unwrap();
         while !heard.over {
@@ -152,7 +163,7 @@ impl Recorder {
     }
 
     /// A dump with the places of the followed objects.
-    pub fn dump(&mut self, path: &Path) -> (StateDone, Vec<(u64, u64)>) {
+    pub(crate) fn dump(&mut self, path: &Path) -> (StateDone, Vec<(u64, u64)>) {
         let order = self.begin_dump(path);
         let done = self.state_done(order);
         let pairs = self
@@ -167,7 +178,7 @@ impl Recorder {
         (done, pairs)
     }
 
-    pub fn begin_dump(&mut self, path: &Path) -> u32 {
+    pub(crate) fn begin_dump(&mut self, path: &Path) -> u32 {
         self.orders += 1;
         let order = self.orders;
         self.order(&ToAgent::TakeDump(TakeDump {
@@ -180,12 +191,12 @@ impl Recorder {
         order
     }
 
-    pub fn walk(&mut self, path: &Path) -> StateDone {
+    pub(crate) fn walk(&mut self, path: &Path) -> StateDone {
         let order = self.begin_walk(path);
         self.state_done(order)
     }
 
-    pub fn begin_walk(&mut self, path: &Path) -> u32 {
+    pub(crate) fn begin_walk(&mut self, path: &Path) -> u32 {
         self.orders += 1;
         let order = self.orders;
         self.order(&ToAgent::TakeWalk(TakeWalk {
@@ -196,11 +207,15 @@ impl Recorder {
         order
     }
 
-    pub fn collect(&mut self) -> StateDone {
-        self.orders += 1;
-        let order = self.orders;
-        self.order(&ToAgent::Collect(order));
+    pub(crate) fn collect(&mut self) -> StateDone {
+        let order = self.begin_collect();
         self.state_done(order)
+    }
+
+    pub(crate) fn begin_collect(&mut self) -> u32 {
+        self.orders += 1;
+        self.order(&ToAgent::Collect(self.orders));
+        self.orders
     }
 
     fn state_done(&self, order: u32) -> StateDone {
@@ -211,7 +226,8 @@ impl Recorder {
     }
 
     /// Goes away without a word, as if it had been killed.
-    pub fn vanish(self) {
-        self.stream.shutdown(std::net::Shutdown::Both).unwrap();
+    pub(crate) fn vanish(self) {
+        // The agent may have been the first.
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
     }
 }

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use anthill_testkit::Sample;
-use anthill_wire::walk::{Record, Records, ReferenceKind, RootKind};
+use anthill_wire::walk_file::{Record, Records, ReferenceKind, RootKind};
 use anthill_wire::{FromAgent, Shape, field_places};
 
 use crate::recorder::{Listener, Recorder};
-use crate::{UNLOCK, everywhere};
+use crate::{UNLOCK, everywhere, everywhere_searchable, is_searchable};
 
 #[derive(Default)]
 struct Walk {
@@ -115,14 +115,14 @@ impl Classes {
 }
 
 /// `Lanthill/samples/X;` as the histogram writes it, for classes that are no arrays.
-fn java_name(signature: &str) -> Option<String> {
+fn histogram_name(signature: &str) -> Option<String> {
     let name = signature.strip_prefix('L')?.strip_suffix(';')?;
     Some(name.replace('/', "."))
 }
 
 #[test]
 fn a_walk_meets_what_the_jvm_counts_and_names_its_fields() {
-    everywhere(|jdk, flag, collector| {
+    everywhere_searchable(|jdk, flag, collector| {
         let listener = Listener::new(",sample=0");
         let flags = [&listener.flag(), UNLOCK, flag, "-Xmx256m"];
         let sample = Sample::start(jdk, "Recorded", &["3000"], &flags);
@@ -142,7 +142,7 @@ fn a_walk_meets_what_the_jvm_counts_and_names_its_fields() {
 
         let mut totals: HashMap<String, (u64, u64)> = HashMap::new();
         for (class, size) in walk.objects.values() {
-            if let Some(name) = java_name(&classes.names[class]) {
+            if let Some(name) = histogram_name(&classes.names[class]) {
                 let total = totals.entry(name).or_default();
                 total.0 += 1;
                 total.1 += size;
@@ -194,7 +194,7 @@ fn a_walk_meets_what_the_jvm_counts_and_names_its_fields() {
 
 #[test]
 fn ids_last_from_walk_to_walk() {
-    everywhere(|jdk, flag, collector| {
+    everywhere_searchable(|jdk, flag, collector| {
         let listener = Listener::new(",sample=0");
         let flags = [&listener.flag(), UNLOCK, flag, "-Xmx256m"];
         let mut sample = Sample::start(jdk, "Recorded", &["1000"], &flags);
@@ -214,5 +214,20 @@ fn ids_last_from_walk_to_walk() {
         let (born, died) = (second.difference(&first), first.difference(&second));
         // Every tenth is of the subclass.
         assert_eq!((born.count(), died.count()), (90, 450), "{collector}");
+    });
+}
+
+/// A walk would leave tags at places that objects are about to leave: the JVM would crash on them.
+#[test]
+fn heaps_that_cannot_be_walked_safely_are_not_walked() {
+    everywhere(|jdk, flag, collector| {
+        let listener = Listener::new(",sample=524288");
+        let flags = [&listener.flag(), UNLOCK, flag];
+        let _sample = Sample::start(jdk, "Recorded", &["10"], &flags);
+        let mut recorder = listener.accept();
+        let searchable = is_searchable(jdk, collector);
+        assert_eq!(recorder.hello().searchable, searchable, "{collector}");
+        let walked = recorder.walk(&listener.folder().join("walk"));
+        assert_eq!(walked.failure.is_none(), searchable, "{collector}");
     });
 }

@@ -132,12 +132,12 @@ fn exactly_the_assertions_that_do_not_hold_are_found() {
             .map(|_| random_assertion(&mut random, &state))
             .collect();
         let alive: BTreeSet<NodeId> = reachable(&graph).iter().collect();
-        let expected: Vec<Found> = assertions
+        let expected: Vec<ViolatedAssertion> = assertions
             .iter()
             .enumerate()
             .filter_map(|(assertion, one)| {
                 let problem = problem(&graph, &alive, one)?;
-                Some(Found { assertion, problem })
+                Some(ViolatedAssertion { assertion, problem })
             })
             .collect();
         let found = check(&graph, &reachable(&graph), &assertions, &Quiet).unwrap();

@@ -1,11 +1,11 @@
-//! Every kind of rule against its brute-force twin on ten thousand random heaps: nothing is
-//! reported that is fine, nothing is missed.
+//! Every kind of rule against a brute-force reference implementation on ten thousand random heaps:
+//! nothing is reported that is fine, nothing is missed.
 
 use std::collections::BTreeSet;
 
-use anthill_classify::Pattern;
 use anthill_graph::{Convention, DepthFirst, Dominators, Graph, NodeId};
 use anthill_heap::{BitSet, Cancelled, HeapBuilder, HeapState, Quiet, RootOrigin, Strength};
+use anthill_syntax::Pattern;
 use fastrand::Rng;
 
 use super::*;
@@ -112,7 +112,7 @@ fn found(finding: Finding) -> BTreeSet<NodeId> {
     }
 }
 
-struct Twin<'a> {
+struct Reference<'a> {
     graph: &'a Graph<'a>,
     alive: &'a BTreeSet<NodeId>,
     heap: Heap<'a>,
@@ -121,7 +121,7 @@ struct Twin<'a> {
     seed: u64,
 }
 
-impl Twin<'_> {
+impl Reference<'_> {
     fn sets(&self) -> ByName<'_> {
         ByName(self.graph, self.alive)
     }
@@ -170,7 +170,7 @@ fn rules_find_all_that_is_wrong_and_nothing_else() {
         let search = DepthFirst::new(&graph, &Quiet).unwrap();
         let dominators = Dominators::new(&graph, search, &Quiet).unwrap();
         let alive = reach(&graph, &BTreeSet::new());
-        let twin = Twin {
+        let reference = Reference {
             graph: &graph,
             alive: &alive,
             heap: Heap::new(&graph, &dominators, &Quiet),
@@ -178,42 +178,42 @@ fn rules_find_all_that_is_wrong_and_nothing_else() {
             holding: &mut holding,
             seed,
         };
-        on_one_heap(twin, seed);
+        on_one_heap(reference, seed);
     }
     // Rules that always hold or never do would show nothing.
     assert!(holding.iter().all(|&number| number > 20_000), "{holding:?}");
 }
 
-fn on_one_heap(mut twin: Twin, seed: u64) {
-    let (graph, alive) = (twin.graph, twin.alive);
+fn on_one_heap(mut reference: Reference, seed: u64) {
+    let (graph, alive) = (reference.graph, reference.alive);
     let of = |class: &str| ByName(graph, alive).of(class);
     let none = BTreeSet::new();
     let (a, b, c) = (of("A"), of("B"), of("C"));
     let most = (seed % 3) as f64;
 
-    twin.expect("dead A", a.clone());
-    twin.expect("A unshared", shared(graph, alive, &a));
+    reference.expect("dead A", a.clone());
+    reference.expect("A unshared", shared(graph, alive, &a));
     let owned: BTreeSet<NodeId> = b
         .iter()
         .flat_map(|&owner| data(graph, owner, &none))
         .collect();
-    twin.expect("A owned by B", a.difference(&owned).copied().collect());
+    reference.expect("A owned by B", a.difference(&owned).copied().collect());
     let reached = |closed: &BTreeSet<NodeId>| {
         let starts = b.iter().filter(|start| !closed.contains(start));
         let reached = starts.flat_map(|&start| data(graph, start, closed));
         reached.collect::<BTreeSet<NodeId>>()
     };
     let wrong = |closed| a.intersection(&reached(closed)).copied().collect();
-    twin.expect("A not reachable from B", wrong(&none));
-    twin.expect("A not reachable from B except through C", wrong(&c));
+    reference.expect("A not reachable from B", wrong(&none));
+    reference.expect("A not reachable from B except through C", wrong(&c));
     let count = |&&owner: &&NodeId| {
         let reached = data(graph, owner, &b);
         reached.intersection(&a).count() as f64 > most
     };
     let crowded = b.iter().filter(count).copied().collect();
-    twin.expect(&format!("at most {most} A per B"), crowded);
+    reference.expect(&format!("at most {most} A per B"), crowded);
 
-    twin.expect_total(
+    reference.expect_total(
         &format!("instances of A at most {most}"),
         "A",
         a.len() as f64,
@@ -234,19 +234,19 @@ fn on_one_heap(mut twin: Twin, seed: u64) {
         bytes(graph, &reached)
     };
     let limit = 16.0 * most;
-    twin.expect_total(
+    reference.expect_total(
         &format!("retained of B at most {limit} bytes"),
         "B",
         retained(&b),
         limit,
     );
-    twin.expect_total(
+    reference.expect_total(
         &format!("deep of B at most {limit} bytes"),
         "B",
         deep(&b),
         limit,
     );
-    twin.expect_total(
+    reference.expect_total(
         &format!("shallow of B at most {limit} bytes"),
         "B",
         bytes(graph, &b),
@@ -255,9 +255,9 @@ fn on_one_heap(mut twin: Twin, seed: u64) {
     let heap = bytes(graph, alive);
     if heap > 0.0 {
         let share = bytes(graph, &b) * 100.0 / heap;
-        twin.expect_total("at most 10% of heap in B", "B", share, 10.0);
+        reference.expect_total("at most 10% of heap in B", "B", share, 10.0);
         let share = retained(&b) * 100.0 / heap;
-        twin.expect_total("retained of B at most 25% of heap", "B", share, 25.0);
+        reference.expect_total("retained of B at most 25% of heap", "B", share, 25.0);
     }
     let large = |measure: &dyn Fn(&BTreeSet<NodeId>) -> f64| {
         let beyond = |&&one: &&NodeId| measure(&BTreeSet::from([one])) > limit;
@@ -266,20 +266,20 @@ fn on_one_heap(mut twin: Twin, seed: u64) {
             .copied()
             .collect::<BTreeSet<NodeId>>()
     };
-    twin.expect(
+    reference.expect(
         &format!("retained of each C at most {limit} bytes"),
         large(&retained),
     );
-    twin.expect(
+    reference.expect(
         &format!("deep of each C at most {limit} bytes"),
         large(&deep),
     );
     let full = |&&one: &&NodeId| graph.references(one).len() as f64 > most;
     let full = c.iter().filter(full).copied().collect();
-    twin.expect(&format!("elements of C at most {most}"), full);
+    reference.expect(&format!("elements of C at most {most}"), full);
     let empty = |&&one: &&NodeId| graph.references(one).is_empty();
     let empty = c.iter().filter(empty).copied().collect();
-    twin.expect("fill of C at least 1%", empty);
+    reference.expect("fill of C at least 1%", empty);
 }
 
 /// Objects with more than one reference, JNI handles included: all roots here are such.

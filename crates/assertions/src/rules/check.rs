@@ -14,15 +14,20 @@ use crate::program::{Problem, Sharing};
 
 /// A heap state to check rules on.
 pub struct Heap<'a> {
+    /// Its objects and references.
     pub graph: &'a Graph<'a>,
+    /// Who keeps what alive alone.
     pub dominators: &'a Dominators,
+    /// What the roots keep alive.
     pub reachable: BitSet,
     /// Bytes of all that is reachable.
     pub bytes: u64,
+    /// Who watches.
     pub progress: &'a dyn Progress,
 }
 
 impl<'a> Heap<'a> {
+    /// Adds up what is reachable.
     pub fn new(
         graph: &'a Graph<'a>,
         dominators: &'a Dominators,
@@ -48,6 +53,7 @@ impl<'a> Heap<'a> {
 
 /// What rules ask about names and data structures.
 pub trait Sets {
+    /// What can go wrong while names are resolved.
     type Error: From<Cancelled>;
 
     /// The reachable objects of a set.
@@ -59,6 +65,7 @@ pub trait Sets {
 
 /// What became of a rule.
 pub enum Finding {
+    /// Nothing is wrong.
     Holds,
     /// These objects should not be, or not be like this.
     Objects(Vec<NodeId>),
@@ -72,14 +79,20 @@ pub enum Finding {
     Total(Total),
 }
 
+/// An object whose figure is not within the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Each {
+    /// Which object.
     pub object: NodeId,
+    /// Its figure.
     pub figure: f64,
 }
 
+/// Objects whose figure together is not within the limit.
 pub struct Total {
+    /// Their figure.
     pub figure: f64,
+    /// Which objects.
     pub objects: BitSet,
 }
 

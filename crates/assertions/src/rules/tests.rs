@@ -1,3 +1,5 @@
+//! The language of rules: what is read from a text, and which mistakes are told, with their place.
+
 use super::*;
 
 fn rules(text: &str) -> Vec<Rule> {

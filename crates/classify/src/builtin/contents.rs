@@ -5,7 +5,7 @@ use anthill_hprof::{Cursor, FieldPlace};
 
 use super::{Asked, Context};
 use crate::error::Error;
-use crate::plain_labels::PlainLabels;
+use crate::scalar_labels::ScalarLabels;
 use crate::values::{Classified, LabelId};
 
 /// Characters of a text that are shown.
@@ -32,7 +32,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn field(&mut self, labels: &mut PlainLabels, object: ObjectId, place: FieldPlace) -> LabelId {
+    fn field(&mut self, labels: &mut ScalarLabels, object: ObjectId, place: FieldPlace) -> LabelId {
         let state = self.context.graph.state;
         match self.here.field(state, object, place) {
             Some(Value::NotRecorded(_)) => labels.text(NOT_RECORDED),
@@ -57,7 +57,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn referenced(&mut self, labels: &mut PlainLabels, object: ObjectId) -> LabelId {
+    fn referenced(&mut self, labels: &mut ScalarLabels, object: ObjectId) -> LabelId {
         let state = self.context.graph.state;
         match self
             .there

@@ -3,23 +3,15 @@
 //! format.
 
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anthill_heap::Frame;
+use anthill_syntax::Pattern;
 use rustc_hash::FxHashMap;
 
 use super::Context;
 use crate::catalog::Call;
 use crate::error::Error;
-use crate::pattern::Pattern;
 use crate::values::{Classified, LabelId, PathId, Values};
-
-static FILES_ARE_READ: AtomicBool = AtomicBool::new(true);
-
-/// From now on no step of this process reads a file: questions come from elsewhere than its user.
-pub fn read_no_files() {
-    FILES_ARE_READ.store(false, Ordering::Relaxed);
-}
 
 /// What a mapping file says.
 #[derive(Default)]
@@ -69,10 +61,10 @@ impl CodeRange {
             None => (code, None),
         };
         if class.is_empty() || method.is_some_and(str::is_empty) {
-            return Err(format!("`{text}` lacks the name of a class or method"));
+            return Err(format!("`{text}` has no class or method name"));
         }
         if code.contains(char::is_whitespace) {
-            return Err(format!("`{code}` has blanks in a name"));
+            return Err(format!("`{code}` has spaces in a name"));
         }
         Ok(CodeRange {
             feature,
@@ -89,7 +81,7 @@ fn parse_lines(text: &str) -> Result<RangeInclusive<i32>, String> {
     match (first.trim().parse::<i32>(), last.trim().parse::<i32>()) {
         (Ok(first), Ok(last)) if first >= 1 && first <= last => Ok(first..=last),
         _ => Err(format!(
-            "`{text}` is no line or range of lines, such as 10-25"
+            "`{text}` is not a line or a range of lines, such as 10-25"
         )),
     }
 }
@@ -115,7 +107,7 @@ impl Features {
             result.map_err(|reason| format!("line {number}: {reason}"))?;
         }
         if features.ranges.is_empty() {
-            return Err("it maps no code to any feature".to_owned());
+            return Err("the file maps no code to any feature".to_owned());
         }
         Ok(features)
     }
@@ -145,12 +137,7 @@ impl Context<'_> {
     pub(super) fn feature(&self, step: &Call) -> Result<Classified, Error> {
         let file = step.argument.as_deref().unwrap_or_default();
         let in_file = |reason: String| step.error(format!("{file}: {reason}"));
-        if !FILES_ARE_READ.load(Ordering::Relaxed) {
-            return Err(in_file(
-                "files are read at the command line only".to_owned(),
-            ));
-        }
-        let text = std::fs::read_to_string(file).map_err(|error| in_file(error.to_string()))?;
+        let text = step.files.read(file).map_err(in_file)?;
         let features = Features::parse(&text).map_err(in_file)?;
         let traces = self.allocation_traces();
         let state = self.state();
@@ -185,6 +172,7 @@ mod tests {
 
     use super::*;
     use crate::brute_force::{said, with_context};
+    use crate::steps::Step;
 
     const MAPPING: &str = "\
 // comment
@@ -262,6 +250,9 @@ shop.Price:5
             expect("allocating-thread", "other", &["thread 8"]);
             expect("allocating-thread", "plain", &["(not recorded)"]);
             expect("allocating-thread", "cart", &["(not recorded)"]);
+            let denied = context.levels(&Step::parse_list(&feature).unwrap()).err();
+            let reason = denied.unwrap().to_string();
+            assert!(reason.contains("only on the command line"), "{reason}");
             let site = "java.lang.String.valueOf:3 > shop.Cart.add:12 > shop.pay.Gate.open:1";
             expect("allocation-site", "text", &[site]);
         });
@@ -271,14 +262,14 @@ shop.Price:5
     fn mistakes_in_a_mapping_name_the_line() {
         for (text, reason) in [
             ("shop.Cart", "line 1: a feature in brackets must come first"),
-            ("[A]\n#m", "line 2: `#m` lacks the name of a class"),
-            ("[A]\nx.Y#", "line 2: `x.Y#` lacks"),
-            ("[A]\n\nx.Y:20-10", "line 3: `20-10` is no line"),
-            ("[A]\nx.Y:0", "line 2: `0` is no line"),
-            ("[A]\nx Y", "line 2: `x Y` has blanks"),
+            ("[A]\n#m", "line 2: `#m` has no class or method name"),
+            ("[A]\nx.Y#", "line 2: `x.Y#` has no class"),
+            ("[A]\n\nx.Y:20-10", "line 3: `20-10` is not a line"),
+            ("[A]\nx.Y:0", "line 2: `0` is not a line"),
+            ("[A]\nx Y", "line 2: `x Y` has spaces"),
             ("[A", "line 1: the name of a feature"),
             ("[]", "line 1: the name of a feature"),
-            ("[A]\n", "it maps no code"),
+            ("[A]\n", "the file maps no code"),
         ] {
             let error = Features::parse(text).err().unwrap();
             assert!(error.starts_with(reason), "{text:?}: {error}");

@@ -31,7 +31,7 @@ pub(crate) struct RootOptions {
 
 impl RootOptions {
     /// The options of `rooted` or `indirectly-rooted`: words separated by commas or blanks.
-    pub fn of(step: &Call) -> Result<Self, String> {
+    pub(crate) fn of(step: &Call) -> Result<Self, String> {
         let indirectly = step.what == What::IndirectlyRooted;
         let separators = |c: char| c == ',' || c.is_whitespace();
         let words = step.argument.as_deref().unwrap_or_default();
@@ -45,7 +45,8 @@ impl RootOptions {
                 _ => {
                     let more = if indirectly { "all, first, " } else { "" };
                     return Err(format!(
-                        "`{word}` is no option of `{}`; there are {more}variables and hide",
+                        "`{word}` is not an option of `{}`; the options are {more}variables and \
+                        hide",
                         step.entry().name
                     ));
                 }
@@ -77,10 +78,11 @@ impl Context<'_> {
     fn root_paths(&self, values: &mut Values, variables: bool) -> RootPaths {
         let state = self.state();
         let mut paths = RootPaths::default();
-        for class in state.classes() {
+        for (id, class) in (0..).zip(state.classes()) {
             let loaded = class
                 .mirror
                 .is_none_or(|mirror| self.dominators.is_reachable(mirror));
+            let name = self.unambiguous_name(id);
             for field in class.statics.iter().filter(|_| loaded) {
                 let Value::Object(address) = field.value else {
                     continue;
@@ -88,11 +90,14 @@ impl Context<'_> {
                 let Some(object) = state.addresses.find(address) else {
                     continue;
                 };
-                let path = values.path(["static field", &class.name, &field.name]);
+                let path = values.path(["static field", &name, &field.name]);
                 paths.entry(object).or_default().push(path);
             }
         }
-        for root in &state.tables.roots {
+        // MAT does not assume all of them.
+        let counts =
+            |root: &&Root| root.origin != RootOrigin::Assumed || self.graph.is_root(root.object);
+        for root in state.tables.roots.iter().filter(counts) {
             let variable = matches!(root.origin, RootOrigin::JavaFrame | RootOrigin::JniLocal);
             if variable || !variables {
                 let path = self.root_path(values, root);
@@ -271,7 +276,7 @@ impl Context<'_> {
         let paths = Paths::search(self.graph, &[], self.progress)?;
         let none = values.one("not reachable");
         let state = self.state();
-        let mut labels = Buffer::filled(state.len() as usize, UNKNOWN);
+        let mut labels = Buffer::filled(self.graph.len() as usize, UNKNOWN);
         let known: &mut [LabelId] = &mut labels;
         let mut way = Vec::new();
         for object in 0..state.len() {
@@ -286,13 +291,16 @@ impl Context<'_> {
                 }
                 match paths.before(at) {
                     Some(Some(before)) => at = before,
-                    _ => break none,
+                    // The only root that the source does not know: MAT's stand-in for the boot loader.
+                    Some(None) => break values.one("boot loader"),
+                    None => break none,
                 }
             };
             for passed in way.drain(..) {
                 known[passed as usize] = label;
             }
         }
+        labels.truncate(state.len() as usize);
         Ok(Classified {
             values,
             of: Assignment::ByObject(labels),

@@ -4,14 +4,15 @@ mod statements;
 
 use std::sync::Arc;
 
+use anthill_syntax::{Mistake, closest};
+
 use super::functions::{Function, Kind, PATH, SIGNATURES, Signature};
 use super::node::{CURRENT, Node, Op, Spot};
 use super::parser::{Binary, Expr, ExprKind, Unary};
 use super::types::Type;
 use super::value::Value;
-use super::{Body, Definition, Definitions, Mistake, Role, Source};
+use super::{Body, Definition, Definitions, Role, Source};
 use crate::catalog::{CATALOG, Call, Cardinality, Entry};
-use crate::pattern::closest;
 
 /// The name of the object that is classified.
 const OBJECT: &str = "object";
@@ -26,12 +27,12 @@ const DEEPEST: usize = 300;
 /// Nodes that stand in place of names, all together.
 const LARGEST: usize = 100_000;
 
-pub struct Checked {
+pub(crate) struct Checked {
     pub node: Node,
     pub ty: Type,
 }
 
-pub struct Checker<'c> {
+pub(crate) struct Checker<'c> {
     source: &'c Source,
     definitions: &'c Definitions,
     /// What names stand for, innermost last.
@@ -46,7 +47,7 @@ pub struct Checker<'c> {
     /// The types of what the script returns, with their places.
     returns: Vec<(Type, usize)>,
     /// Whether names that mean nothing else are fields: `closed` for `field("closed")`.
-    pub plain_fields: bool,
+    pub names_are_fields: bool,
 }
 
 struct Binding {
@@ -69,7 +70,7 @@ impl Binding {
 }
 
 impl<'c> Checker<'c> {
-    pub fn new(source: &'c Source, definitions: &'c Definitions) -> Self {
+    pub(crate) fn new(source: &'c Source, definitions: &'c Definitions) -> Self {
         Checker {
             source,
             definitions,
@@ -79,12 +80,12 @@ impl<'c> Checker<'c> {
             inlined: 0,
             loops: 0,
             returns: Vec::new(),
-            plain_fields: false,
+            names_are_fields: false,
         }
     }
 
     /// The body of a definition, whatever its arguments will be.
-    pub fn definition(mut self, definition: &Definition) -> Result<Checked, Mistake> {
+    pub(crate) fn definition(mut self, definition: &Definition) -> Result<Checked, Mistake> {
         for parameter in &definition.parameters {
             let unknown = Node::new(Op::Unknown, []);
             self.scope
@@ -94,7 +95,11 @@ impl<'c> Checker<'c> {
     }
 
     /// The body of a function, whose parameters are the first variables.
-    pub fn function(mut self, parameters: &[String], body: &Body) -> Result<Checked, Mistake> {
+    pub(crate) fn function(
+        mut self,
+        parameters: &[String],
+        body: &Body,
+    ) -> Result<Checked, Mistake> {
         for parameter in parameters {
             self.declare(parameter, Type::Any);
         }
@@ -106,7 +111,7 @@ impl<'c> Checker<'c> {
     }
 
     /// An expression or a script that must have a role.
-    pub fn body(&mut self, body: &Body, role: Option<Role>) -> Result<Checked, Mistake> {
+    pub(crate) fn body(&mut self, body: &Body, role: Option<Role>) -> Result<Checked, Mistake> {
         let checked = match body {
             Body::Expression(expression) => {
                 let checked = self.check(expression)?;
@@ -123,7 +128,7 @@ impl<'c> Checker<'c> {
         Ok(checked)
     }
 
-    pub fn check(&mut self, expression: &Expr) -> Result<Checked, Mistake> {
+    pub(crate) fn check(&mut self, expression: &Expr) -> Result<Checked, Mistake> {
         let at = expression.span.start;
         let constant = |value, ty| {
             Ok(Checked {
@@ -156,7 +161,7 @@ impl<'c> Checker<'c> {
             ExprKind::List(items) => self.list(items),
             ExprKind::Lambda(..) => Err(self.mistake(
                 at,
-                "`x => …` can only be the argument of a function of lists, like `any`",
+                "`x => …` is only allowed as an argument of a list function, such as `any`",
             )),
         }
     }
@@ -171,7 +176,7 @@ impl<'c> Checker<'c> {
         if found.fits(wanted) {
             return Ok(());
         }
-        let mistake = self.mistake(at, format!("{wanted} is needed here, this is {found}"));
+        let mistake = self.mistake(at, format!("expected {wanted}, found {found}"));
         Err(match (found, wanted) {
             (Type::Object, Type::Text) => mistake.suggesting(Some(".text` or `.type")),
             (Type::List(_), Type::Bool) => mistake.suggesting(Some(".any(x => …)")),
@@ -249,7 +254,7 @@ impl<'c> Checker<'c> {
             Type::List(element) => *element,
             Type::Object | Type::Any | Type::Null => Type::Any,
             other => {
-                let message = format!("only a list or an array has elements, this is {other}");
+                let message = format!("only a list or an array has elements, not {other}");
                 return Err(self.mistake(of.span.start, message));
             }
         };
@@ -412,7 +417,7 @@ impl<'c> Checker<'c> {
         }
         if let Some(other) = same_name.clone().next() {
             let wanted = other.of.ty(&Type::Any);
-            let message = format!("`{name}` is of {wanted}, this is {}", of.ty);
+            let message = format!("`{name}` applies to {wanted}, not to {}", of.ty);
             return Err(self.mistake(of_at, message));
         }
         let fitting = SIGNATURES
@@ -468,7 +473,7 @@ impl<'c> Checker<'c> {
             Op::Const(Value::Text(name)) => name.into_owned(),
             Op::Unknown => return Ok(Op::Unknown),
             _ => {
-                let message = "a text in quotes is needed here: the name must be known beforehand";
+                let message = "expected a text in quotes: the name must be known beforehand";
                 return Err(self.mistake(argument.span.start, message));
             }
         };
@@ -485,7 +490,7 @@ impl<'c> Checker<'c> {
         kind: Kind,
     ) -> Result<(usize, Checked), Mistake> {
         let ExprKind::Lambda(name, body) = &argument.kind else {
-            let message = "what is to be done with an element is written `x => …`";
+            let message = "write the function of an element as `x => …`";
             return Err(self.mistake(argument.span.start, message));
         };
         let slot = self.declare(name, item.clone());
@@ -499,7 +504,7 @@ impl<'c> Checker<'c> {
     }
 
     /// The body of a definition in place of its name.
-    pub fn inline(
+    pub(crate) fn inline(
         &mut self,
         definition: &Definition,
         arguments: &[Expr],
@@ -511,7 +516,7 @@ impl<'c> Checker<'c> {
             return Err(self.mistake(at, message));
         }
         if self.depth == DEEPEST_DEFINITIONS {
-            let message = format!("definitions lead to one another too often at `{name}`");
+            let message = format!("definitions are nested too deeply at `{name}`");
             return Err(self.mistake(at, message));
         }
         let mut scope = Vec::new();
@@ -528,12 +533,12 @@ impl<'c> Checker<'c> {
             inlined: self.inlined,
             loops: 0,
             returns: Vec::new(),
-            plain_fields: false,
+            names_are_fields: false,
         };
         let result = inner.body(&definition.body, None);
         self.inlined = inner.inlined;
         let checked = result.map_err(|mistake| {
-            let message = format!("`{name}` cannot be used so: {}", mistake.message);
+            let message = format!("`{name}` cannot be used this way: {}", mistake.message);
             self.mistake(at, message)
         })?;
         self.inlined += checked.node.size();
@@ -544,7 +549,7 @@ impl<'c> Checker<'c> {
     /// Definitions must not lead to something that nobody could evaluate.
     fn check_size(&self, node: &Node, at: usize) -> Result<(), Mistake> {
         if self.inlined > LARGEST || node.height() > DEEPEST {
-            let message = "with definitions in place of their names this becomes too large";
+            let message = "the expression is too large after expanding definitions";
             return Err(self.mistake(at, message));
         }
         Ok(())
@@ -560,7 +565,7 @@ impl<'c> Checker<'c> {
     ) -> Result<Checked, Mistake> {
         let found = CATALOG.iter().find(|entry| in_expressions(entry) == name);
         let Some(entry) = found.filter(|entry| !entry.transformer) else {
-            if self.plain_fields && arguments.is_empty() {
+            if self.names_are_fields && arguments.is_empty() {
                 let node = Node::new(Op::Field(name.to_owned()), [of.node]);
                 let ty = Type::Any;
                 return Ok(Checked { node, ty });
@@ -580,7 +585,8 @@ impl<'c> Checker<'c> {
                 }
             };
         }
-        let call = Call::new(entry, argument).map_err(|message| self.mistake(at, message))?;
+        let call = Call::new(entry, argument, self.definitions.files())
+            .map_err(|message| self.mistake(at, message))?;
         let ty = match entry.cardinality {
             Cardinality::One => Type::Text,
             Cardinality::Many => Type::list(Type::Path),
@@ -602,7 +608,7 @@ impl<'c> Checker<'c> {
             .chain([OBJECT.to_owned(), PATH.to_owned()])
             .collect();
         let suggestion = closest(name, names.iter().map(String::as_str));
-        self.mistake(at, format!("there is no `{name}`"))
+        self.mistake(at, format!("unknown name `{name}`"))
             .suggesting(suggestion)
     }
 }

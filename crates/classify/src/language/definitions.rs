@@ -12,28 +12,32 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Mistake;
+use anthill_syntax::{Mistake, Token, TokenCursor};
+
 use super::check::{Checked, Checker};
 use super::functions::SIGNATURES;
-use super::lexer::Token;
 use super::node::OwnFunction;
 use super::parser::{Expr, Parser};
 use super::script::{Block, KEYWORDS};
 use super::types::Type;
 use crate::catalog::{CATALOG, Cardinality};
-use crate::pattern::closest;
+use crate::files::Files;
 
 /// What an expression is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
+    /// Gives an object keys.
     Classifier,
+    /// Keeps an object or not.
     Filter,
+    /// Puts other objects in an object's place.
     Transformer,
 }
 
 impl Role {
     const ALL: [Role; 3] = [Role::Classifier, Role::Filter, Role::Transformer];
 
+    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Role::Classifier => "classifier",
@@ -48,9 +52,9 @@ impl Role {
         match self {
             Role::Classifier => None,
             Role::Filter if ty.fits(&Type::Bool) => None,
-            Role::Filter => Some(format!("a filter must say true or false, this is {ty}")),
+            Role::Filter => Some(format!("a filter must be a condition, not {ty}")),
             Role::Transformer if ty.fits(&Type::Object) || ty.fits(&objects) => None,
-            Role::Transformer => Some(format!("a transformer must lead to objects, this is {ty}")),
+            Role::Transformer => Some(format!("a transformer must yield objects, not {ty}")),
         }
     }
 }
@@ -61,18 +65,26 @@ impl fmt::Display for Role {
     }
 }
 
+/// A classifier, filter or transformer that a person wrote.
 #[derive(Clone, Debug)]
 pub struct Definition {
+    /// What it is for.
     pub role: Role,
     /// With hyphens, as in a list of steps.
     pub name: String,
+    /// The names of what it takes.
     pub parameters: Vec<String>,
+    /// What it does.
     pub body: Body,
+    /// What its author says about it.
     pub description: String,
+    /// How its author uses it.
     pub example: String,
+    /// How many keys or objects come of each object.
     pub cardinality: Cardinality,
     /// What it gives, in words.
     pub returns: String,
+    /// Where it was written.
     pub source: Source,
 }
 
@@ -90,10 +102,12 @@ pub enum Body {
 pub struct Source {
     /// The file or option, for messages.
     pub origin: Arc<str>,
+    /// All of the text that it stands in.
     pub text: Arc<str>,
 }
 
 impl Source {
+    /// A text that came from `origin`.
     pub fn new(origin: &str, text: &str) -> Self {
         Source {
             origin: origin.into(),
@@ -115,8 +129,11 @@ impl Definition {
 /// The filters that are always there.
 const PREDEFINED: &str = include_str!("predefined.txt");
 
+/// All that was defined, by whomever.
 #[derive(Clone)]
 pub struct Definitions {
+    /// Which files steps may read.
+    files: Files,
     all: Vec<Definition>,
     functions: Vec<Named>,
     groups: Vec<DefinedGroup>,
@@ -126,8 +143,11 @@ pub struct Definitions {
 /// knows that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefinedGroup {
+    /// What it is called.
     pub name: String,
+    /// As it was written.
     pub text: String,
+    /// What its author says about it.
     pub description: String,
     /// The file or option it was written in.
     pub origin: Arc<str>,
@@ -145,6 +165,7 @@ struct Named {
 impl Default for Definitions {
     fn default() -> Self {
         let mut definitions = Definitions {
+            files: Files::Denied,
             all: Vec::new(),
             functions: Vec::new(),
             groups: Vec::new(),
@@ -156,6 +177,17 @@ impl Default for Definitions {
 }
 
 impl Definitions {
+    /// The same for somebody whose steps may read files; by default they may not.
+    pub fn with_files(self, files: Files) -> Self {
+        Definitions { files, ..self }
+    }
+
+    /// Which files steps may read.
+    pub(crate) fn files(&self) -> Files {
+        self.files
+    }
+
+    /// In the order in which they were added.
     pub fn all(&self) -> &[Definition] {
         &self.all
     }
@@ -172,12 +204,14 @@ impl Definitions {
         &self.groups
     }
 
+    /// What can stand in an expression, for suggestions.
     pub fn names_in_expressions(&self) -> impl Iterator<Item = String> + '_ {
         self.all
             .iter()
             .map(|definition| definition.name.replace('-', "_"))
     }
 
+    /// What can be called, for suggestions.
     pub fn function_names(&self) -> impl Iterator<Item = String> + '_ {
         self.functions.iter().map(|function| function.name.clone())
     }
@@ -201,33 +235,33 @@ impl Definitions {
     pub fn add(&mut self, origin: &str, text: &str) -> Result<(), Mistake> {
         let mut added = self.clone();
         let source = Source::new(origin, text);
-        let mut parser = Parser::new(text);
-        while !parser.at_end() {
-            added.read(&mut parser, &source)?;
+        let mut cursor = TokenCursor::of_expressions(text);
+        while !cursor.at_end() {
+            added.read(&mut cursor, &source)?;
         }
         *self = added;
         Ok(())
     }
 
-    fn read(&mut self, parser: &mut Parser, source: &Source) -> Result<(), Mistake> {
-        let start = parser.span().start;
-        if parser.take_word(GROUP) {
+    fn read(&mut self, cursor: &mut TokenCursor, source: &Source) -> Result<(), Mistake> {
+        let start = cursor.span().start;
+        if cursor.take_word(GROUP) {
             let comments = Comments::before(&source.text, start);
-            return self.group(parser, source, comments.description);
+            return self.group(cursor, source, comments.description);
         }
-        let role = match parser.take_word(FUNCTION) {
+        let role = match cursor.take_word(FUNCTION) {
             true => None,
-            false => Some(role(parser)?),
+            false => Some(role(cursor)?),
         };
-        let Some((name, name_span)) = parser.hyphenated() else {
-            return Err(parser.unexpected("a name"));
+        let Some((name, name_span)) = cursor.hyphenated() else {
+            return Err(cursor.unexpected("a name"));
         };
-        self.check_name(parser, &name, name_span.start)?;
-        let parameters = parameters(parser)?;
+        self.check_name(cursor, &name, name_span.start)?;
+        let parameters = parameters(cursor)?;
         if role.is_none() {
-            return self.function(parser, source, name.replace('-', "_"), &parameters);
+            return self.function(cursor, source, name.replace('-', "_"), &parameters);
         }
-        let body = parser.body()?;
+        let body = Parser::new(cursor).body()?;
         let comments = Comments::before(&source.text, start);
         let mut definition = Definition {
             role: role.unwrap_or(Role::Classifier),
@@ -250,31 +284,31 @@ impl Definitions {
     /// `group name = …` to the end of the line.
     fn group(
         &mut self,
-        parser: &mut Parser,
+        cursor: &mut TokenCursor,
         source: &Source,
         description: String,
     ) -> Result<(), Mistake> {
-        let at = parser.span().start;
-        let Token::Word(name) = parser.peek().clone() else {
-            return Err(parser.unexpected("the name of a group"));
+        let at = cursor.span().start;
+        let Token::Word(name) = cursor.peek().clone() else {
+            return Err(cursor.unexpected("the name of a group"));
         };
         if self.groups.iter().any(|group| group.name == name) {
-            return Err(parser.mistake(at, format!("`{name}` is defined twice")));
+            return Err(cursor.mistake(at, format!("`{name}` is defined twice")));
         }
-        parser.advance();
-        parser.expect_symbol("=", "and a group")?;
-        let start = parser.span().start;
+        cursor.advance();
+        cursor.expect_symbol("=", "and a group")?;
+        let start = cursor.span().start;
         let rest = &source.text[start..];
         let end = start + rest.find('\n').unwrap_or(rest.len());
         if start == end {
-            return Err(parser.unexpected("a group"));
+            return Err(cursor.unexpected("a group"));
         }
-        while !parser.at_end() && parser.span().start < end {
-            parser.advance();
+        while !cursor.at_end() && cursor.span().start < end {
+            cursor.advance();
         }
         self.groups.push(DefinedGroup {
             name,
-            text: source.text[start..parser.last_end()].to_owned(),
+            text: source.text[start..cursor.last_end()].to_owned(),
             description,
             origin: source.origin.clone(),
         });
@@ -283,12 +317,12 @@ impl Definitions {
 
     fn function(
         &mut self,
-        parser: &mut Parser,
+        cursor: &mut TokenCursor,
         source: &Source,
         name: String,
         parameters: &[String],
     ) -> Result<(), Mistake> {
-        let body = parser.body()?;
+        let body = Parser::new(cursor).body()?;
         // It can call itself.
         self.functions.push(Named {
             name,
@@ -305,32 +339,34 @@ impl Definitions {
         Ok(())
     }
 
-    fn check_name(&self, parser: &Parser, name: &str, at: usize) -> Result<(), Mistake> {
+    fn check_name(&self, cursor: &TokenCursor, name: &str, at: usize) -> Result<(), Mistake> {
         let plain = name.replace('-', "_");
         let taken = CATALOG.iter().any(|entry| entry.name == name)
             || SIGNATURES.iter().any(|known| known.name == plain)
             || RESERVED.contains(&plain.as_str())
             || KEYWORDS.contains(&plain.as_str());
         if taken {
-            return Err(parser.mistake(at, format!("`{name}` has a meaning already")));
+            return Err(cursor.mistake(at, format!("`{name}` already has a meaning")));
         }
         if self.find(name).is_some() || self.find_function(&plain).is_some() {
-            return Err(parser.mistake(at, format!("`{name}` is defined twice")));
+            return Err(cursor.mistake(at, format!("`{name}` is defined twice")));
         }
         Ok(())
     }
 }
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     /// What stands after a name: `= expression` or `{ statements }`.
-    pub fn body(&mut self) -> Result<Body, Mistake> {
-        if self.take_symbol("=") {
+    pub(super) fn body(&mut self) -> Result<Body, Mistake> {
+        if self.cursor.take_symbol("=") {
             return self.expression().map(Body::Expression);
         }
-        if self.is_symbol("{") {
+        if self.cursor.is_symbol("{") {
             return self.block().map(Body::Script);
         }
-        Err(self.unexpected("`=` and an expression, or `{` and statements,"))
+        Err(self
+            .cursor
+            .unexpected("`=` and an expression, or `{` and statements"))
     }
 }
 
@@ -343,36 +379,33 @@ const GROUP: &str = "group";
 /// Words that cannot be names of definitions.
 const RESERVED: [&str; 7] = ["object", "path", "where", "to", "true", "false", "null"];
 
-fn role(parser: &mut Parser) -> Result<Role, Mistake> {
+fn role(cursor: &mut TokenCursor) -> Result<Role, Mistake> {
     for role in Role::ALL {
-        if parser.take_word(role.name()) {
+        if cursor.take_word(role.name()) {
             return Ok(role);
         }
     }
     let names = Role::ALL.map(Role::name).into_iter();
-    let meant = match parser.peek() {
-        Token::Word(word) => closest(word, names.chain([GROUP, FUNCTION])),
-        _ => None,
-    };
-    let wanted = "a definition, `classifier`, `filter`, `transformer`, `function` or `group`,";
-    Err(parser.unexpected(wanted).suggesting(meant))
+    let names: Vec<&str> = names.chain([GROUP, FUNCTION]).collect();
+    let wanted = "a definition (`classifier`, `filter`, `transformer`, `function` or `group`)";
+    Err(cursor.unexpected_word(wanted, &names))
 }
 
-fn parameters(parser: &mut Parser) -> Result<Vec<String>, Mistake> {
+fn parameters(cursor: &mut TokenCursor) -> Result<Vec<String>, Mistake> {
     let mut parameters = Vec::new();
-    if !parser.take_symbol("(") {
+    if !cursor.take_symbol("(") {
         return Ok(parameters);
     }
     loop {
-        let Token::Word(name) = parser.peek().clone() else {
-            return Err(parser.unexpected("the name of a parameter"));
+        let Token::Word(name) = cursor.peek().clone() else {
+            return Err(cursor.unexpected("the name of a parameter"));
         };
-        parser.advance();
+        cursor.advance();
         parameters.push(name);
-        if parser.take_symbol(")") {
+        if cursor.take_symbol(")") {
             return Ok(parameters);
         }
-        parser.expect_symbol(",", "or `)`")?;
+        cursor.expect_symbol(",", "or `)`")?;
     }
 }
 

@@ -12,15 +12,15 @@ use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
 use anthill_heap::{HeapState, ObjectId};
+use anthill_syntax::wildcard_match;
 
 use super::node::{Node, Op, OwnFunction};
 use super::parser::{Binary, Unary};
 use super::run::Budget;
 use super::value::{Number, Value};
 use crate::builtin::Context;
-use crate::pattern::matches;
 
-pub use frame::Frame;
+pub(crate) use frame::Frame;
 
 /// Whether to go on with the next element of a list.
 pub(super) type Flow = ControlFlow<()>;
@@ -32,7 +32,7 @@ pub(super) const ENOUGH: Flow = ControlFlow::Break(());
 pub(super) type Visit<'v, 'p> = &'v mut dyn FnMut(&mut Frame<'p>, Value<'p>) -> Flow;
 
 #[derive(Clone, Copy)]
-pub struct Evaluator<'p> {
+pub(crate) struct Evaluator<'p> {
     pub context: &'p Context<'p>,
     pub functions: &'p [OwnFunction],
     pub budget: &'p Budget,
@@ -45,7 +45,7 @@ impl<'p> Evaluator<'p> {
         self.context.graph.state
     }
 
-    pub fn evaluate(&self, node: &'p Node, frame: &mut Frame<'p>) -> Value<'p> {
+    pub(crate) fn evaluate(&self, node: &'p Node, frame: &mut Frame<'p>) -> Value<'p> {
         match &node.op {
             Op::Const(value) => value.borrowed(),
             Op::Variable(slot) => {
@@ -128,7 +128,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// Whether a condition is true: null and everything else is not.
-    pub fn holds(&self, node: &'p Node, frame: &mut Frame<'p>) -> bool {
+    pub(crate) fn holds(&self, node: &'p Node, frame: &mut Frame<'p>) -> bool {
         let [a, b] = match (&node.op, node.parts.as_slice()) {
             (Op::Unary(Unary::Not), [of]) => return !self.holds(of, frame),
             (Op::Binary(_), [a, b]) => [a, b],
@@ -183,7 +183,7 @@ impl<'p> Evaluator<'p> {
             Binary::NotEqual => return !self.equal(a, b, frame),
             Binary::Matches => {
                 let texts = self.as_text(a, frame).zip(self.as_text(b, frame));
-                return texts.is_some_and(|(text, pattern)| matches(&pattern, &text));
+                return texts.is_some_and(|(text, pattern)| wildcard_match(&pattern, &text));
             }
             _ => self.order(a, b, frame),
         };
@@ -260,7 +260,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// How a value is shown as a key: strings of the heap in quotes.
-    pub fn key(&self, value: &Value, frame: &mut Frame<'p>) -> String {
+    pub(crate) fn key(&self, value: &Value, frame: &mut Frame<'p>) -> String {
         match value {
             Value::Object(object) if !self.is_enum(*object) => match self.text(*object, frame) {
                 Some(text) => format!("{text:?}"),
@@ -284,7 +284,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// A value as part of a text.
-    pub fn show(&self, value: &Value, frame: &mut Frame<'p>) -> String {
+    pub(crate) fn show(&self, value: &Value, frame: &mut Frame<'p>) -> String {
         match value {
             Value::Null => "null".to_owned(),
             Value::Bool(value) => value.to_string(),

@@ -91,6 +91,7 @@ pub enum Function {
 
 /// What a function takes or gives, in terms of the list it is called on where there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the language has the same words")]
 pub enum Kind {
     Bool,
     Number,
@@ -157,13 +158,19 @@ impl Kind {
 
 /// `of.name(takes…)`, also written `name(of, takes…)`. If it is of an object, `of` may be left out.
 pub struct Signature {
+    /// Which function.
     pub function: Function,
+    /// As it is written.
     pub name: &'static str,
+    /// What it is called on.
     pub of: Kind,
+    /// Its further arguments.
     pub takes: &'static [Kind],
     /// Whether the last argument can be left out.
     pub optional: bool,
+    /// What comes of it.
     pub gives: Kind,
+    /// What it does, in a sentence.
     pub description: &'static str,
 }
 
@@ -217,6 +224,7 @@ const fn property(
     )
 }
 
+/// All functions of the language.
 #[rustfmt::skip]
 pub const SIGNATURES: [Signature; 58] = [
     property("type", Property::Type, Kind::Text, "its class, `java.util.HashMap` or `byte[]`"),
@@ -226,58 +234,58 @@ pub const SIGNATURES: [Signature; 58] = [
     property("superclasses", Property::Superclasses, Kind::Texts, "all superclasses of its class, nearest first"),
     property("loader", Property::Loader, Kind::Text, "the class loader of its class; `boot` for the JVM's own"),
     property("is_array", Property::IsArray, Kind::Bool, "whether it is an array"),
-    property("element_type", Property::ElementType, Kind::Text, "of an array: `int`, `byte` and so on, or `Object`; otherwise null"),
-    property("field_types", Property::FieldTypes, Kind::Texts, "of its fields, those of superclasses included: `int`, `byte` and so on, or `Object`"),
-    property("reference_size", Property::ReferenceSize, Kind::Number, "the bytes of a reference in this JVM"),
+    property("element_type", Property::ElementType, Kind::Text, "the element type of an array: `int`, `byte` and so on, or `Object`; otherwise null"),
+    property("field_types", Property::FieldTypes, Kind::Texts, "the types of its fields, including those of superclasses: `int`, `byte` and so on, or `Object`"),
+    property("reference_size", Property::ReferenceSize, Kind::Number, "the size of a reference in this JVM"),
     property("kind", Property::Kind, Kind::Text, "`instance`, `small array` (under 255 elements) or `big array`"),
     property("length", Property::Length, Kind::Number, "the length of an array, or null"),
-    property("size", Property::Size, Kind::Number, "its shallow bytes"),
-    property("retained", Property::Retained, Kind::Number, "the bytes that would be freed with it; its own if it is unreachable"),
+    property("size", Property::Size, Kind::Number, "its shallow size"),
+    property("retained", Property::Retained, Kind::Number, "its retained size; its shallow size if it is unreachable"),
     property("address", Property::Address, Kind::Number, "its address"),
-    property("reachable", Property::Reachable, Kind::Bool, "whether a GC root leads to it"),
+    property("reachable", Property::Reachable, Kind::Bool, "whether a GC root reaches it"),
     property("rooted", Property::Rooted, Kind::Bool, "whether a GC root or a static field refers to it directly"),
     property("roots", Property::Roots, Kind::Texts, "the kinds of GC roots that refer to it directly, `static field`, `thread`, `local variable` and so on"),
-    property("in_degree", Property::InDegree, Kind::Number, "how many references of any strength lead to it"),
-    property("out_degree", Property::OutDegree, Kind::Number, "how many references of any strength it holds"),
+    property("in_degree", Property::InDegree, Kind::Number, "the number of references to it, of any strength"),
+    property("out_degree", Property::OutDegree, Kind::Number, "the number of references it holds, of any strength"),
     property("text", Property::Text, Kind::Text, "the text of a string or the name of an enum constant, or null"),
-    property("references", Property::References, Kind::Objects, "the objects it refers to by references that keep alive, in the order of its fields or elements"),
-    property("referrers", Property::Referrers, Kind::Objects, "the reachable objects that refer to it by references that keep alive, each as often as it does"),
-    property("dominator", Property::Dominator, Kind::Object, "the object that keeps it alive alone, or null"),
+    property("references", Property::References, Kind::Objects, "the objects it refers to by references that keep them alive, in the order of its fields or elements"),
+    property("referrers", Property::Referrers, Kind::Objects, "the reachable objects that refer to it by references that keep it alive, each as often as it refers to it"),
+    property("dominator", Property::Dominator, Kind::Object, "its immediate dominator, or null"),
     property("elements", Property::Elements, Kind::List, "the elements of an array, null ones included"),
     signature("is", Function::Is, Kind::Object, &[Kind::Name], Kind::Bool, "whether its class or a superclass has this name"),
-    signature("field", Function::Field, Kind::Object, &[Kind::Name], Kind::Any, "the value of a field, or null if it has none of this name"),
+    signature("field", Function::Field, Kind::Object, &[Kind::Name], Kind::Any, "the value of a field, or null if there is no such field"),
     signature("rooted", Function::RootedBy, Kind::Object, &[Kind::Text], Kind::Bool, "whether a GC root of this kind refers to it directly"),
-    signature("length", Function::TextLength, Kind::Text, &[], Kind::Number, "how many characters"),
+    signature("length", Function::TextLength, Kind::Text, &[], Kind::Number, "the number of characters"),
     signature("package", Function::PackageOf, Kind::Text, &[], Kind::Text, "the package of the class of this name"),
     signature("simple_name", Function::SimpleNameOf, Kind::Text, &[], Kind::Text, "the name of this class without package and outer class"),
-    signature("contains", Function::Contains, Kind::Text, &[Kind::Text], Kind::Bool, "whether the other text is in it"),
-    signature("starts_with", Function::StartsWith, Kind::Text, &[Kind::Text], Kind::Bool, "whether it begins with the other text"),
+    signature("contains", Function::Contains, Kind::Text, &[Kind::Text], Kind::Bool, "whether it contains the other text"),
+    signature("starts_with", Function::StartsWith, Kind::Text, &[Kind::Text], Kind::Bool, "whether it starts with the other text"),
     signature("ends_with", Function::EndsWith, Kind::Text, &[Kind::Text], Kind::Bool, "whether it ends with the other text"),
-    signature("lower", Function::Lower, Kind::Text, &[], Kind::Text, "in small letters"),
-    signature("upper", Function::Upper, Kind::Text, &[], Kind::Text, "in capital letters"),
-    signature("trim", Function::Trim, Kind::Text, &[], Kind::Text, "without blanks at its ends"),
-    signature("split", Function::Split, Kind::Text, &[Kind::Text], Kind::Texts, "its parts between the other text"),
-    Signature { optional: true, ..signature("substring", Function::Substring, Kind::Text, &[Kind::Number, Kind::Number], Kind::Text, "from one character, counted from 0, to before another or the end") },
-    signature("min", Function::LesserOf, Kind::Number, &[Kind::Number], Kind::Number, "the lesser of two numbers"),
-    signature("max", Function::GreaterOf, Kind::Number, &[Kind::Number], Kind::Number, "the greater of two numbers"),
-    signature("abs", Function::Absolute, Kind::Number, &[], Kind::Number, "without its sign"),
-    signature("bucket", Function::Bucket, Kind::Number, &[], Kind::Number, "the least power of two that is not less; 0 for 0 and below"),
-    signature("floor", Function::Floor, Kind::Number, &[], Kind::Number, "the greatest integer that is not greater"),
-    signature("range", Function::Range, Kind::Number, &[Kind::Number], Kind::Numbers, "the integers from it to before the other number"),
+    signature("lower", Function::Lower, Kind::Text, &[], Kind::Text, "in lower case"),
+    signature("upper", Function::Upper, Kind::Text, &[], Kind::Text, "in upper case"),
+    signature("trim", Function::Trim, Kind::Text, &[], Kind::Text, "without leading and trailing spaces"),
+    signature("split", Function::Split, Kind::Text, &[Kind::Text], Kind::Texts, "its parts, split at the other text"),
+    Signature { optional: true, ..signature("substring", Function::Substring, Kind::Text, &[Kind::Number, Kind::Number], Kind::Text, "the part from one index, counted from 0, to before another, or to the end") },
+    signature("min", Function::LesserOf, Kind::Number, &[Kind::Number], Kind::Number, "the smaller of two numbers"),
+    signature("max", Function::GreaterOf, Kind::Number, &[Kind::Number], Kind::Number, "the larger of two numbers"),
+    signature("abs", Function::Absolute, Kind::Number, &[], Kind::Number, "its absolute value"),
+    signature("bucket", Function::Bucket, Kind::Number, &[], Kind::Number, "the smallest power of two that is at least as large; 0 for 0 and below"),
+    signature("floor", Function::Floor, Kind::Number, &[], Kind::Number, "the largest integer that is not larger"),
+    signature("range", Function::Range, Kind::Number, &[Kind::Number], Kind::Numbers, "the integers from it up to, but not including, the other number"),
     signature("any", Function::Any, Kind::List, &[Kind::Test], Kind::Bool, "whether the test holds for an element"),
     signature("all", Function::All, Kind::List, &[Kind::Test], Kind::Bool, "whether the test holds for every element"),
-    Signature { optional: true, ..signature("count", Function::Count, Kind::List, &[Kind::Test], Kind::Number, "how many elements there are, or how many the test holds for") },
+    Signature { optional: true, ..signature("count", Function::Count, Kind::List, &[Kind::Test], Kind::Number, "the number of elements, or of those the test holds for") },
     signature("filter", Function::Filter, Kind::List, &[Kind::Test], Kind::Same, "the elements the test holds for"),
-    signature("map", Function::Map, Kind::List, &[Kind::Mapping], Kind::Mapped, "what the mapping makes of each element"),
+    signature("map", Function::Map, Kind::List, &[Kind::Mapping], Kind::Mapped, "the result of the mapping for each element"),
     Signature { optional: true, ..signature("first", Function::First, Kind::List, &[Kind::Test], Kind::Item, "the first element, or the first the test holds for, or null") },
     signature("last", Function::Last, Kind::List, &[], Kind::Item, "the last element, or null"),
-    signature("sum", Function::Sum, Kind::Numbers, &[], Kind::Number, "the sum of the numbers; nulls are left out"),
-    signature("min", Function::Least, Kind::Numbers, &[], Kind::Number, "the least of the numbers, or null"),
-    signature("max", Function::Most, Kind::Numbers, &[], Kind::Number, "the greatest of the numbers, or null"),
-    signature("distinct", Function::Distinct, Kind::List, &[], Kind::Same, "the elements without repetition"),
+    signature("sum", Function::Sum, Kind::Numbers, &[], Kind::Number, "the sum of the numbers, ignoring nulls"),
+    signature("min", Function::Least, Kind::Numbers, &[], Kind::Number, "the smallest of the numbers, or null"),
+    signature("max", Function::Most, Kind::Numbers, &[], Kind::Number, "the largest of the numbers, or null"),
+    signature("distinct", Function::Distinct, Kind::List, &[], Kind::Same, "the distinct elements"),
     signature("has", Function::Has, Kind::List, &[Kind::Item], Kind::Bool, "whether the value is an element"),
     signature("join", Function::Join, Kind::List, &[Kind::Text], Kind::Text, "the elements as one text, with the other text between them"),
 ];
 
 /// The function that makes a path of its arguments.
-pub const PATH: &str = "path";
+pub(super) const PATH: &str = "path";

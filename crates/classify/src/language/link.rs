@@ -62,14 +62,14 @@ impl Node {
     }
 }
 
-pub struct Linker<'c> {
+pub(crate) struct Linker<'c> {
     context: &'c Context<'c>,
     /// What is decided once per class is limited like everything else.
     budget: Budget,
 }
 
 impl<'c> Linker<'c> {
-    pub fn new(context: &'c Context<'c>) -> Self {
+    pub(crate) fn new(context: &'c Context<'c>) -> Self {
         Linker {
             context,
             budget: Budget::for_objects(context.graph.state.len()),
@@ -91,7 +91,7 @@ impl<'c> Linker<'c> {
     }
 
     /// Names become places and tables by class.
-    pub fn link(&self, node: Node) -> Result<Node, Error> {
+    pub(crate) fn link(&self, node: Node) -> Result<Node, Error> {
         let parts = node.parts.into_iter().map(|part| self.link(part));
         let parts: Vec<Node> = parts.collect::<Result<_, _>>()?;
         let state = self.context.graph.state;
@@ -121,7 +121,7 @@ impl<'c> Linker<'c> {
 
     /// Parts that depend only on the class of a lambda's parameter become tables by class, tests of
     /// referrers one pass over all references.
-    pub fn tabulate(&self, node: Node) -> Node {
+    pub(crate) fn tabulate(&self, node: Node) -> Node {
         let trivial = matches!(node.op, Op::ByClass(_));
         if let (Dependence::ClassOf(slot), false) = (node.dependence(), trivial) {
             if slot != CURRENT {
@@ -144,7 +144,7 @@ impl<'c> Linker<'c> {
     }
 
     /// The expression for the objects of each class.
-    pub fn by_class(&self, node: &Node) -> Vec<Node> {
+    pub(crate) fn by_class(&self, node: &Node) -> Vec<Node> {
         self.classes()
             .map(|class| self.specialise(node, class))
             .collect()

@@ -5,9 +5,7 @@ mod check;
 mod definitions;
 mod evaluate;
 mod functions;
-mod lexer;
 mod link;
-mod mistake;
 mod node;
 mod parser;
 mod run;
@@ -16,7 +14,7 @@ mod types;
 mod value;
 
 #[cfg(test)]
-mod twin;
+mod reference;
 
 use std::fmt;
 
@@ -27,14 +25,13 @@ pub(crate) use evaluate::{Evaluator, Frame};
 pub(crate) use functions::{Function, Property};
 pub(crate) use link::Linker;
 pub(crate) use node::{CURRENT, Node, Op, OwnFunction};
+pub(crate) use parser::Parser;
 pub(crate) use run::{Budget, Stop};
 pub(crate) use value::Value;
 
 pub use definitions::{Body, DefinedGroup, Definition, Definitions, Role, Source};
 pub use functions::{Kind, SIGNATURES, Signature};
-pub use lexer::Token;
-pub use mistake::Mistake;
-pub use parser::{Binary, Expr, ExprKind, Parser, Unary};
+pub use parser::{Binary, Expr, ExprKind, Unary};
 pub use script::{Block, Statement};
 pub use types::Type;
 

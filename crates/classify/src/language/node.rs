@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anthill_hprof::FieldPlace;
+use anthill_syntax::Mistake;
 
-use super::Mistake;
 use super::functions::{Function, Property};
 use super::parser::{Binary, Unary};
 use super::value::Value;
@@ -13,17 +13,17 @@ use crate::referred::Referred;
 use crate::values::Classified;
 
 /// The slot of the object that is classified. Parameters of lambdas have the slots after it.
-pub const CURRENT: usize = 0;
+pub(crate) const CURRENT: usize = 0;
 
 #[derive(Clone)]
-pub struct Node {
+pub(crate) struct Node {
     pub op: Op,
     pub parts: Vec<Node>,
 }
 
 /// What is done with the parts of a node; unless said otherwise, with one part, an object.
 #[derive(Clone)]
-pub enum Op {
+pub(crate) enum Op {
     /// No parts.
     Const(Value<'static>),
     /// No parts: what is in the slot.
@@ -79,7 +79,7 @@ pub enum Op {
 }
 
 /// A place in what a person wrote, for messages while it is evaluated.
-pub struct Spot {
+pub(crate) struct Spot {
     pub origin: Arc<str>,
     pub source: Arc<str>,
     pub at: usize,
@@ -87,28 +87,28 @@ pub struct Spot {
 
 impl Spot {
     /// A message with the line and a caret.
-    pub fn show(&self, message: &str) -> String {
+    pub(crate) fn show(&self, message: &str) -> String {
         Mistake::at(&self.source, self.at, message).show(&self.origin, &self.source)
     }
 }
 
 /// A function of one's own: its parameters have the first slots after the object's.
 #[derive(Clone)]
-pub struct OwnFunction {
+pub(crate) struct OwnFunction {
     pub body: Node,
     /// Levels of nodes in it.
     pub height: usize,
 }
 
 /// What a classifier says of all objects, with the value of each label.
-pub struct Labels {
+pub(crate) struct Labels {
     pub classified: Classified,
     pub values: Vec<Value<'static>>,
 }
 
 impl Op {
     /// Whether it does something besides having a value, or calls what may.
-    pub fn is_statement(&self) -> bool {
+    pub(crate) fn is_statement(&self) -> bool {
         matches!(
             self,
             Op::Call(..)
@@ -126,34 +126,34 @@ impl Op {
 }
 
 impl Node {
-    pub fn new(op: Op, parts: impl Into<Vec<Node>>) -> Self {
+    pub(crate) fn new(op: Op, parts: impl Into<Vec<Node>>) -> Self {
         Node {
             op,
             parts: parts.into(),
         }
     }
 
-    pub fn constant(value: Value<'static>) -> Self {
+    pub(crate) fn constant(value: Value<'static>) -> Self {
         Node::new(Op::Const(value), [])
     }
 
-    pub fn variable(slot: usize) -> Self {
+    pub(crate) fn variable(slot: usize) -> Self {
         Node::new(Op::Variable(slot), [])
     }
 
-    pub fn as_const(&self) -> Option<&Value<'static>> {
+    pub(crate) fn as_const(&self) -> Option<&Value<'static>> {
         match &self.op {
             Op::Const(value) => Some(value),
             _ => None,
         }
     }
 
-    pub fn is_variable(&self, slot: usize) -> bool {
+    pub(crate) fn is_variable(&self, slot: usize) -> bool {
         matches!(self.op, Op::Variable(found) if found == slot)
     }
 
     /// The same with what is in one slot in another.
-    pub fn with_slot(&self, from: usize, to: usize) -> Node {
+    pub(crate) fn with_slot(&self, from: usize, to: usize) -> Node {
         let op = match &self.op {
             Op::Variable(slot) if *slot == from => Op::Variable(to),
             op => op.clone(),
@@ -163,17 +163,17 @@ impl Node {
     }
 
     /// Nodes in it, itself included.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         1 + self.parts.iter().map(Node::size).sum::<usize>()
     }
 
     /// Levels of nodes in it, itself included.
-    pub fn height(&self) -> usize {
+    pub(crate) fn height(&self) -> usize {
         1 + self.parts.iter().map(Node::height).max().unwrap_or(0)
     }
 
     /// Whether it or a part of it is such a node.
-    pub fn contains(&self, wanted: &impl Fn(&Node) -> bool) -> bool {
+    pub(crate) fn contains(&self, wanted: &impl Fn(&Node) -> bool) -> bool {
         wanted(self) || self.parts.iter().any(|part| part.contains(wanted))
     }
 }

@@ -1,16 +1,17 @@
 //! Tokens → expressions. Step lists, definitions and other small languages that contain
-//! expressions read their own words with the same parser.
+//! expressions read their own words with the same cursor.
 
 use std::ops::Range;
 
-use super::Mistake;
-use super::lexer::{Placed, Token, tokens};
+use anthill_syntax::{Mistake, Token, TokenCursor};
 
 /// Expressions nested deeper than this are refused: everything that handles them is recursive.
 const DEEPEST: usize = 200;
 
+/// An expression and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
+    /// What it is.
     pub kind: ExprKind,
     /// In bytes of the source.
     pub span: Range<usize>,
@@ -20,7 +21,9 @@ pub struct Expr {
     bare: bool,
 }
 
+/// What an expression can be.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the language has the same words")]
 pub enum ExprKind {
     Null,
     Bool(bool),
@@ -72,13 +75,17 @@ impl ExprKind {
     }
 }
 
+/// Operators before a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the language has the same words")]
 pub enum Unary {
     Not,
     Minus,
 }
 
+/// Operators between two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the language has the same words")]
 pub enum Binary {
     Or,
     And,
@@ -98,11 +105,13 @@ pub enum Binary {
 }
 
 impl Binary {
+    /// As it is written.
     pub fn symbol(self) -> &'static str {
         let operator = OPERATORS.iter().find(|operator| operator.1 == self);
         operator.map_or("", |operator| operator.0)
     }
 
+    /// Whether it orders two values.
     pub fn is_comparison(self) -> bool {
         OPERATORS
             .iter()
@@ -131,184 +140,64 @@ const OPERATORS: [(&str, Binary, u8); 14] = [
     ("%", Binary::Remainder, 5),
 ];
 
-/// Words that other languages have for operators.
-const FOREIGN: [(&str, &str); 4] = [("and", "&&"), ("or", "||"), ("not", "!"), ("like", "~")];
-
-pub struct Parser<'s> {
-    source: &'s str,
-    tokens: Vec<Placed>,
-    next: usize,
+/// Reads an expression or a script at a cursor.
+pub(crate) struct Parser<'c, 's> {
+    pub(super) cursor: &'c mut TokenCursor<'s>,
     depth: usize,
     /// Whether `=` compares too: nothing is assigned where conditions alone can stand.
-    pub single_equals: bool,
+    single_equals: bool,
 }
 
 impl Expr {
     /// The whole source as one expression.
     pub fn parse(source: &str) -> Result<Expr, Mistake> {
-        let mut parser = Parser::new(source);
-        let expression = parser.expression()?;
-        parser.end()?;
+        let mut cursor = TokenCursor::of_expressions(source);
+        let expression = Parser::new(&mut cursor).expression()?;
+        cursor.end()?;
         Ok(expression)
     }
 }
 
-impl<'s> Parser<'s> {
-    pub fn new(source: &'s str) -> Self {
+impl<'c, 's> Parser<'c, 's> {
+    /// Of what comes next at the cursor.
+    pub(crate) fn new(cursor: &'c mut TokenCursor<'s>) -> Self {
         Parser {
-            source,
-            tokens: tokens(source),
-            next: 0,
+            cursor,
             depth: 0,
             single_equals: false,
         }
     }
 
-    pub fn source(&self) -> &'s str {
-        self.source
-    }
-
-    pub fn peek(&self) -> &Token {
-        &self.tokens[self.next].token
-    }
-
-    /// Where the next token is.
-    pub fn span(&self) -> Range<usize> {
-        self.tokens[self.next].span.clone()
-    }
-
-    /// Where the last token ended.
-    pub fn last_end(&self) -> usize {
-        match self.next.checked_sub(1) {
-            Some(last) => self.tokens[last].span.end,
-            None => 0,
+    /// Of a condition in a language without assignments: `=` compares, like `==`.
+    pub(crate) fn of_condition(cursor: &'c mut TokenCursor<'s>) -> Self {
+        Parser {
+            single_equals: true,
+            ..Parser::new(cursor)
         }
-    }
-
-    /// Takes a token; the end is never passed.
-    pub fn advance(&mut self) -> Token {
-        let token = self.peek().clone();
-        self.next = (self.next + 1).min(self.tokens.len() - 1);
-        token
-    }
-
-    pub fn at_end(&self) -> bool {
-        *self.peek() == Token::End
-    }
-
-    pub fn is_symbol(&self, symbol: &str) -> bool {
-        matches!(self.peek(), Token::Symbol(found) if *found == symbol)
-    }
-
-    pub fn take_symbol(&mut self, symbol: &str) -> bool {
-        let found = self.is_symbol(symbol);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    pub fn take_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), Token::Word(found) if found == word);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    pub fn expect_symbol(&mut self, symbol: &str, why: &str) -> Result<(), Mistake> {
-        if self.take_symbol(symbol) {
-            return Ok(());
-        }
-        Err(self.unexpected(&format!("`{symbol}` {why}")))
-    }
-
-    /// Whatever is left is a mistake.
-    pub fn end(&self) -> Result<(), Mistake> {
-        match self.peek() {
-            Token::End => Ok(()),
-            Token::Symbol(symbol @ (")" | "]" | "}")) => {
-                let message = format!("nothing was opened that this `{symbol}` closes");
-                Err(self.mistake(self.span().start, message))
-            }
-            _ => Err(self.unexpected("an operator or the end")),
-        }
-    }
-
-    pub fn mistake(&self, offset: usize, message: impl Into<String>) -> Mistake {
-        Mistake::at(self.source, offset, message)
-    }
-
-    /// The next token is not what must come here.
-    pub fn unexpected(&self, wanted: &str) -> Mistake {
-        let found = self.peek();
-        if let Token::Wrong(mistake) = found {
-            return (**mistake).clone();
-        }
-        let foreign = match found {
-            Token::Word(word) => FOREIGN
-                .iter()
-                .find(|foreign| foreign.0 == word)
-                .map(|foreign| foreign.1),
-            Token::Symbol("=") => Some("=="),
-            Token::Symbol("&") => Some("&&"),
-            _ => None,
-        };
-        let message = format!("{wanted} should come here, not {}", found.describe());
-        self.mistake(self.span().start, message).suggesting(foreign)
-    }
-
-    /// A name like `pointed-from`: words joined by hyphens without blanks.
-    pub fn hyphenated(&mut self) -> Option<(String, Range<usize>)> {
-        let Token::Word(word) = self.peek() else {
-            return None;
-        };
-        let (mut name, mut span) = (word.clone(), self.span());
-        self.advance();
-        while let [hyphen, word, ..] = &self.tokens[self.next..] {
-            let adjacent = hyphen.span.start == span.end && word.span.start == hyphen.span.end;
-            match (&hyphen.token, &word.token) {
-                (Token::Symbol("-"), Token::Word(word)) if adjacent => {
-                    name = format!("{name}-{word}");
-                }
-                _ => break,
-            }
-            span.end = word.span.end;
-            self.next += 2;
-        }
-        Some((name, span))
-    }
-
-    /// Where the parser is, to come back with [`Parser::back_to`].
-    pub fn position(&self) -> usize {
-        self.next
-    }
-
-    pub fn back_to(&mut self, position: usize) {
-        self.next = position;
     }
 
     /// Expressions between parentheses, separated by commas; the opening one is taken.
-    pub fn arguments(&mut self) -> Result<Vec<Expr>, Mistake> {
+    pub(crate) fn arguments(&mut self) -> Result<Vec<Expr>, Mistake> {
         self.expressions(")", "or `)`")
     }
 
     /// Expressions separated by commas, up to the closing bracket.
     fn expressions(&mut self, close: &str, or_close: &str) -> Result<Vec<Expr>, Mistake> {
         let mut expressions = Vec::new();
-        if self.take_symbol(close) {
+        if self.cursor.take_symbol(close) {
             return Ok(expressions);
         }
         loop {
             expressions.push(self.expression()?);
-            if self.take_symbol(close) {
+            if self.cursor.take_symbol(close) {
                 return Ok(expressions);
             }
-            self.expect_symbol(",", or_close)?;
+            self.cursor.expect_symbol(",", or_close)?;
         }
     }
 
-    pub fn expression(&mut self) -> Result<Expr, Mistake> {
+    /// Reads an expression.
+    pub(crate) fn expression(&mut self) -> Result<Expr, Mistake> {
         self.nested(Self::lambda_or_choice)
     }
 
@@ -318,7 +207,7 @@ impl<'s> Parser<'s> {
         read: impl FnOnce(&mut Self) -> Result<T, Mistake>,
     ) -> Result<T, Mistake> {
         if self.depth == DEEPEST {
-            return Err(self.too_deep(self.span().start));
+            return Err(self.too_deep(self.cursor.span().start));
         }
         self.depth += 1;
         let result = read(self);
@@ -327,8 +216,9 @@ impl<'s> Parser<'s> {
     }
 
     fn too_deep(&self, offset: usize) -> Mistake {
-        let message = format!("this is nested deeper than {DEEPEST} levels; define parts of it");
-        self.mistake(offset, message)
+        let message =
+            format!("nested more than {DEEPEST} levels deep; move parts into definitions");
+        self.cursor.mistake(offset, message)
     }
 
     fn make(&self, kind: ExprKind, span: Range<usize>) -> Result<Expr, Mistake> {
@@ -350,18 +240,18 @@ impl<'s> Parser<'s> {
     }
 
     fn lambda_or_choice(&mut self) -> Result<Expr, Mistake> {
-        let start = self.span().start;
+        let start = self.cursor.span().start;
         if let Some(parameter) = self.lambda_parameter()? {
             let body = self.expression()?;
             let span = start..body.span.end;
             return self.make(ExprKind::Lambda(parameter, Box::new(body)), span);
         }
         let condition = self.binary(0)?;
-        if !self.take_symbol("?") {
+        if !self.cursor.take_symbol("?") {
             return Ok(condition);
         }
         let then = self.expression()?;
-        self.expect_symbol(":", "and what holds otherwise")?;
+        self.cursor.expect_symbol(":", "and the alternative")?;
         let otherwise = self.expression()?;
         let span = start..otherwise.span.end;
         let kind = ExprKind::Choice(Box::new([condition, then, otherwise]));
@@ -369,20 +259,20 @@ impl<'s> Parser<'s> {
     }
 
     fn lambda_parameter(&mut self) -> Result<Option<String>, Mistake> {
-        let arrow = self.tokens.get(self.next + 1);
-        let arrow = arrow.is_some_and(|placed| matches!(placed.token, Token::Symbol("=>" | "->")));
-        if let (Token::Word(word), true) = (self.peek().clone(), arrow) {
-            self.next += 2;
+        let arrow = matches!(self.cursor.after(), Token::Symbol("=>" | "->"));
+        if let (Token::Word(word), true) = (self.cursor.peek().clone(), arrow) {
+            self.cursor.advance();
+            self.cursor.advance();
             return Ok(Some(word));
         }
-        if !self.take_symbol("|") {
+        if !self.cursor.take_symbol("|") {
             return Ok(None);
         }
-        let Token::Word(word) = self.peek().clone() else {
-            return Err(self.unexpected("the name of the parameter"));
+        let Token::Word(word) = self.cursor.peek().clone() else {
+            return Err(self.cursor.unexpected("the name of the parameter"));
         };
-        self.advance();
-        self.expect_symbol("|", "after the parameter")?;
+        self.cursor.advance();
+        self.cursor.expect_symbol("|", "after the parameter")?;
         Ok(Some(word))
     }
 
@@ -390,7 +280,7 @@ impl<'s> Parser<'s> {
     fn binary(&mut self, than: u8) -> Result<Expr, Mistake> {
         let mut left = self.unary()?;
         loop {
-            let symbol = match *self.peek() {
+            let symbol = match *self.cursor.peek() {
                 Token::Symbol("=") if self.single_equals => "==",
                 Token::Symbol(symbol) => symbol,
                 _ => return Ok(left),
@@ -405,10 +295,10 @@ impl<'s> Parser<'s> {
                 _ => false,
             };
             if strength == COMPARISON && chained {
-                let message = "comparisons do not chain; join them with `&&`";
-                return Err(self.mistake(self.span().start, message));
+                let message = "comparisons cannot be chained; join them with `&&`";
+                return Err(self.cursor.mistake(self.cursor.span().start, message));
             }
-            self.advance();
+            self.cursor.advance();
             let right = self.binary(strength)?;
             let span = left.span.start..right.span.end;
             let kind = ExprKind::Binary(operator, Box::new(left), Box::new(right));
@@ -417,13 +307,13 @@ impl<'s> Parser<'s> {
     }
 
     fn unary(&mut self) -> Result<Expr, Mistake> {
-        let start = self.span().start;
-        let operator = match self.peek() {
+        let start = self.cursor.span().start;
+        let operator = match self.cursor.peek() {
             Token::Symbol("!") => Unary::Not,
             Token::Symbol("-") => Unary::Minus,
             _ => return self.postfix(),
         };
-        self.advance();
+        self.cursor.advance();
         let operand = self.nested(Self::unary)?;
         let span = start..operand.span.end;
         self.make(ExprKind::Unary(operator, Box::new(operand)), span)
@@ -433,13 +323,13 @@ impl<'s> Parser<'s> {
         let mut of = self.primary()?;
         let start = of.span.start;
         loop {
-            let kind = if self.take_symbol(".") {
-                let name_span = self.span();
-                let Token::Word(name) = self.peek().clone() else {
-                    return Err(self.unexpected("the name of a property"));
+            let kind = if self.cursor.take_symbol(".") {
+                let name_span = self.cursor.span();
+                let Token::Word(name) = self.cursor.peek().clone() else {
+                    return Err(self.cursor.unexpected("the name of a property"));
                 };
-                self.advance();
-                let arguments = match self.take_symbol("(") {
+                self.cursor.advance();
+                let arguments = match self.cursor.take_symbol("(") {
                     true => Some(self.arguments()?),
                     false => None,
                 };
@@ -449,44 +339,44 @@ impl<'s> Parser<'s> {
                     name_span,
                     arguments,
                 }
-            } else if self.take_symbol("[") {
+            } else if self.cursor.take_symbol("[") {
                 let index = self.expression()?;
-                self.expect_symbol("]", "after the index")?;
+                self.cursor.expect_symbol("]", "after the index")?;
                 ExprKind::Element(Box::new([of, index]))
             } else {
                 return Ok(of);
             };
-            of = self.make(kind, start..self.last_end())?;
+            of = self.make(kind, start..self.cursor.last_end())?;
         }
     }
 
     fn primary(&mut self) -> Result<Expr, Mistake> {
-        let span = self.span();
-        let kind = match self.peek().clone() {
+        let span = self.cursor.span();
+        let kind = match self.cursor.peek().clone() {
             Token::Int(number) => ExprKind::Int(number),
             Token::Float(number) => ExprKind::Float(number),
             Token::Text(text) => ExprKind::Text(text),
             Token::Word(word) => {
-                self.advance();
+                self.cursor.advance();
                 return self.word(word, span.start);
             }
             Token::Symbol("(") => {
-                self.advance();
+                self.cursor.advance();
                 let inner = self.expression()?;
-                self.expect_symbol(")", "to close what was opened")?;
+                self.cursor.expect_symbol(")", "to close the parenthesis")?;
                 return Ok(Expr {
                     bare: false,
                     ..inner
                 });
             }
             Token::Symbol("[") => {
-                self.advance();
+                self.cursor.advance();
                 let items = self.expressions("]", "or `]`")?;
-                return self.make(ExprKind::List(items), span.start..self.last_end());
+                return self.make(ExprKind::List(items), span.start..self.cursor.last_end());
             }
-            _ => return Err(self.unexpected("an expression")),
+            _ => return Err(self.cursor.unexpected("an expression")),
         };
-        self.advance();
+        self.cursor.advance();
         self.make(kind, span)
     }
 
@@ -495,10 +385,10 @@ impl<'s> Parser<'s> {
             "null" => ExprKind::Null,
             "true" => ExprKind::Bool(true),
             "false" => ExprKind::Bool(false),
-            _ if self.take_symbol("(") => ExprKind::Call(word, self.arguments()?),
+            _ if self.cursor.take_symbol("(") => ExprKind::Call(word, self.arguments()?),
             _ => ExprKind::Name(word),
         };
-        self.make(kind, start..self.last_end())
+        self.make(kind, start..self.cursor.last_end())
     }
 }
 
@@ -605,18 +495,5 @@ mod tests {
                 assert_eq!(result.is_ok(), fine, "{} of {depth}", &source[..10]);
             }
         }
-    }
-
-    #[test]
-    fn hyphens_join_words_only_without_blanks() {
-        let mut parser = Parser::new("pointed-from, a - b");
-        assert_eq!(
-            parser.hyphenated(),
-            Some(("pointed-from".to_owned(), 0..12))
-        );
-        assert!(parser.take_symbol(","));
-        assert_eq!(parser.hyphenated().unwrap().0, "a");
-        assert!(parser.is_symbol("-"));
-        assert_eq!(parser.hyphenated(), None);
     }
 }

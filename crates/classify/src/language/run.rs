@@ -41,20 +41,20 @@ const SETTLE_EVERY: u64 = 1 << 20;
 
 /// Why an evaluation was stopped.
 #[derive(Clone)]
-pub enum Stop {
+pub(crate) enum Stop {
     Cancelled,
     /// With the place, where it is known.
     Limit(Option<Arc<Spot>>, String),
 }
 
 /// Steps that may be taken for all objects together.
-pub struct Budget {
+pub(crate) struct Budget {
     spent: AtomicU64,
     most: u64,
 }
 
 impl Budget {
-    pub fn for_objects(objects: u32) -> Self {
+    pub(crate) fn for_objects(objects: u32) -> Self {
         Budget {
             spent: AtomicU64::new(0),
             most: LEAST_BUDGET.max(u64::from(objects) * AVERAGE_STEPS),
@@ -64,7 +64,7 @@ impl Budget {
 
 /// How a block was left.
 #[derive(Default)]
-pub enum Leaving<'p> {
+pub(super) enum Leaving<'p> {
     #[default]
     Not,
     Break,
@@ -74,7 +74,7 @@ pub enum Leaving<'p> {
 
 /// What was used up for an object, and whether that was too much.
 #[derive(Default)]
-pub struct Used {
+pub(super) struct Used {
     steps: u64,
     unsettled: u64,
     visits: u64,
@@ -89,7 +89,7 @@ pub struct Used {
 
 impl Used {
     /// Another object begins.
-    pub fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         self.steps = 0;
         self.visits = 0;
         self.check_at = CHECK_VISITS;
@@ -103,9 +103,9 @@ impl Used {
     }
 
     /// A value was needed that the recording does not have.
-    pub fn not_recorded(&mut self) {
+    pub(super) fn not_recorded(&mut self) {
         let reason = "stopped because a value was needed that was not recorded; \
-                      a recording made with --contents has it";
+                      a recording with contents has it";
         self.stop(None, reason.to_owned());
     }
 
@@ -116,7 +116,7 @@ impl Used {
     }
 
     /// Elements or texts were made.
-    pub fn make(&mut self, cells: usize) -> Flow {
+    pub(super) fn make(&mut self, cells: usize) -> Flow {
         self.cells += cells;
         if self.cells <= MOST_CELLS {
             return NEXT;
@@ -130,7 +130,7 @@ impl Used {
     }
 
     /// A value was copied.
-    pub fn copied(&mut self, value: &Value) {
+    pub(super) fn copied(&mut self, value: &Value) {
         self.visits += match value {
             Value::List(items) | Value::Path(items) => items.len() as u64,
             Value::Text(text) => (text.len() / CELL) as u64,
@@ -139,12 +139,12 @@ impl Used {
     }
 
     /// A text of so many bytes is about to be made.
-    pub fn make_text(&mut self, bytes: usize) -> Flow {
+    pub(super) fn make_text(&mut self, bytes: usize) -> Flow {
         self.make(bytes.saturating_mul(COPIES) / CELL)
     }
 
     /// A value becomes an element of a list.
-    pub fn keep(&mut self, value: &Value) -> Flow {
+    pub(super) fn keep(&mut self, value: &Value) -> Flow {
         self.make(match value {
             Value::Text(text) => 1 + text.len() / CELL,
             Value::List(items) | Value::Path(items) => 1 + items.len(),
@@ -153,7 +153,7 @@ impl Used {
     }
 
     /// An array is gone through.
-    pub fn array(&mut self, length: u32) {
+    pub(super) fn array(&mut self, length: u32) {
         self.longest_array = self.longest_array.max(length.into());
     }
 
@@ -255,7 +255,7 @@ impl<'p> Evaluator<'p> {
             return Value::Null;
         }
         if frame.used.depth + function.height > DEEPEST_CALLS {
-            let reason = "stopped because functions call one another too deeply".to_owned();
+            let reason = "stopped because functions call each other too deeply".to_owned();
             frame.used.stop(Some(spot), reason);
             return Value::Null;
         }

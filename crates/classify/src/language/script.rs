@@ -1,16 +1,19 @@
 //! Scripts: statements between braces, for what an expression cannot say.
 
-use super::Mistake;
-use super::lexer::Token;
+use anthill_syntax::{Mistake, Token};
+
 use super::parser::{Expr, Parser};
 
+/// Statements that run one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
+    /// In the order of the text.
     pub statements: Vec<Statement>,
 }
 
 /// Places are bytes of the source.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the language has the same words")]
 pub enum Statement {
     /// `let name = value;`
     Let(String, Expr),
@@ -46,19 +49,19 @@ pub enum Statement {
 }
 
 /// Words that begin a statement and cannot be names.
-pub const KEYWORDS: [&str; 9] = [
+pub(super) const KEYWORDS: [&str; 9] = [
     "let", "if", "else", "for", "in", "while", "break", "continue", "return",
 ];
 
-impl Parser<'_> {
+impl Parser<'_, '_> {
     /// Statements between braces.
-    pub fn block(&mut self) -> Result<Block, Mistake> {
-        self.expect_symbol("{", "and statements")?;
+    pub(crate) fn block(&mut self) -> Result<Block, Mistake> {
+        self.cursor.expect_symbol("{", "and statements")?;
         self.nested(|parser| {
             let mut statements = Vec::new();
-            while !parser.take_symbol("}") {
-                if parser.at_end() {
-                    return Err(parser.unexpected("`}`"));
+            while !parser.cursor.take_symbol("}") {
+                if parser.cursor.at_end() {
+                    return Err(parser.cursor.unexpected("`}`"));
                 }
                 statements.push(parser.statement()?);
             }
@@ -67,14 +70,14 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Result<Statement, Mistake> {
-        let at = self.span().start;
-        if self.take_word("if") {
+        let at = self.cursor.span().start;
+        if self.cursor.take_word("if") {
             return self.condition();
         }
-        if self.take_word("for") {
+        if self.cursor.take_word("for") {
             let name = self.variable()?;
-            if !self.take_word("in") {
-                return Err(self.unexpected("`in` and a list"));
+            if !self.cursor.take_word("in") {
+                return Err(self.cursor.unexpected("`in` and a list"));
             }
             let list = self.expression()?;
             let body = self.block()?;
@@ -85,7 +88,7 @@ impl Parser<'_> {
                 at,
             });
         }
-        if self.take_word("while") {
+        if self.cursor.take_word("while") {
             let condition = self.expression()?;
             let body = self.block()?;
             return Ok(Statement::While {
@@ -95,8 +98,9 @@ impl Parser<'_> {
             });
         }
         let statement = self.simple(at)?;
-        if !self.is_symbol("}") {
-            self.expect_symbol(";", "after a statement, or `}`,")?;
+        if !self.cursor.is_symbol("}") {
+            self.cursor
+                .expect_symbol(";", "after a statement, or `}`")?;
         }
         Ok(statement)
     }
@@ -104,11 +108,11 @@ impl Parser<'_> {
     fn condition(&mut self) -> Result<Statement, Mistake> {
         let condition = self.expression()?;
         let then = self.block()?;
-        let otherwise = if !self.take_word("else") {
+        let otherwise = if !self.cursor.take_word("else") {
             Block {
                 statements: Vec::new(),
             }
-        } else if self.take_word("if") {
+        } else if self.cursor.take_word("if") {
             let other = self.nested(Self::condition)?;
             Block {
                 statements: vec![other],
@@ -121,59 +125,65 @@ impl Parser<'_> {
 
     /// A statement that ends with a semicolon.
     fn simple(&mut self, at: usize) -> Result<Statement, Mistake> {
-        if self.take_word("let") {
+        if self.cursor.take_word("let") {
             let name = self.variable()?;
-            self.expect_symbol("=", "and a value")?;
+            self.cursor.expect_symbol("=", "and a value")?;
             return Ok(Statement::Let(name, self.expression()?));
         }
-        if self.take_word("break") {
+        if self.cursor.take_word("break") {
             return Ok(Statement::Break(at));
         }
-        if self.take_word("continue") {
+        if self.cursor.take_word("continue") {
             return Ok(Statement::Continue(at));
         }
-        if self.take_word("return") {
-            let ends = self.is_symbol(";") || self.is_symbol("}");
+        if self.cursor.take_word("return") {
+            let ends = self.cursor.is_symbol(";") || self.cursor.is_symbol("}");
             let value = if ends { None } else { Some(self.expression()?) };
             return Ok(Statement::Return(value));
         }
-        let position = self.position();
-        if let Token::Word(name) = self.peek().clone() {
-            self.advance();
-            if self.take_symbol("=") {
+        let position = self.cursor.position();
+        if let Token::Word(name) = self.cursor.peek().clone() {
+            self.cursor.advance();
+            if self.cursor.take_symbol("=") {
                 let value = self.expression()?;
                 return Ok(Statement::Assign { name, value, at });
             }
-            if self.take_symbol("+=") {
+            if self.cursor.take_symbol("+=") {
                 let value = self.expression()?;
                 return Ok(Statement::Add { name, value, at });
             }
-            self.back_to(position);
+            self.cursor.back_to(position);
         }
         Ok(Statement::Value(self.expression()?))
     }
 
     /// The name of a new variable.
     fn variable(&mut self) -> Result<String, Mistake> {
-        match self.peek().clone() {
+        match self.cursor.peek().clone() {
             Token::Word(name) if !KEYWORDS.contains(&name.as_str()) => {
-                self.advance();
+                self.cursor.advance();
                 Ok(name)
             }
-            _ => Err(self.unexpected("the name of a variable")),
+            _ => Err(self.cursor.unexpected("the name of a variable")),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use anthill_syntax::TokenCursor;
+
     use super::*;
+
+    fn read(source: &str) -> Result<Block, Mistake> {
+        Parser::new(&mut TokenCursor::of_expressions(source)).block()
+    }
 
     #[test]
     fn statements_are_read_and_mistakes_located() {
         let source = "{ let n = 0; for r in references { n += r.size; if n > 3 { break } else if n < 0 \
                       { return } else { n = 1; } } while n > 0 { n = n - 1 } n }";
-        let block = Parser::new(source).block().unwrap();
+        let block = read(source).unwrap();
         assert_eq!(block.statements.len(), 4);
         for (source, column) in [
             ("{ let = 3; }", 7),
@@ -185,7 +195,7 @@ mod tests {
             ("{ a; ", 6),
             ("a", 1),
         ] {
-            let mistake = Parser::new(source).block().unwrap_err();
+            let mistake = read(source).unwrap_err();
             assert_eq!(mistake.column, column, "{source}: {mistake}");
         }
     }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+/// What a value of the language is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the language has the same words")]
 pub enum Type {
     Null,
     Bool,
@@ -17,6 +19,7 @@ pub enum Type {
 }
 
 impl Type {
+    /// A list of such values.
     pub fn list(of: Type) -> Type {
         Type::List(Box::new(of))
     }

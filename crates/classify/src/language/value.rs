@@ -6,7 +6,7 @@ use std::fmt;
 use anthill_heap::{ClassId, ObjectId};
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     #[default]
     Null,
     Bool(bool),
@@ -21,12 +21,12 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    pub fn text(text: &'a str) -> Self {
+    pub(crate) fn text(text: &'a str) -> Self {
         Value::Text(Cow::Borrowed(text))
     }
 
     /// The same value without copying a text.
-    pub fn borrowed(&self) -> Value<'_> {
+    pub(crate) fn borrowed(&self) -> Value<'_> {
         match self {
             Value::Text(text) => Value::Text(Cow::Borrowed(text)),
             Value::List(items) => Value::List(items.iter().map(Value::borrowed).collect()),
@@ -40,7 +40,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    pub fn into_owned(self) -> Value<'static> {
+    pub(crate) fn into_owned(self) -> Value<'static> {
         let all = |items: Vec<Value<'a>>| items.into_iter().map(Value::into_owned).collect();
         match self {
             Value::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
@@ -64,13 +64,13 @@ impl From<Option<i64>> for Value<'_> {
 
 /// An integer as long as it fits into 64 bits.
 #[derive(Clone, Copy, Debug)]
-pub enum Number {
+pub(crate) enum Number {
     Int(i64),
     Float(f64),
 }
 
 impl Number {
-    pub fn float(self) -> f64 {
+    pub(crate) fn float(self) -> f64 {
         match self {
             Number::Int(number) => number as f64,
             Number::Float(number) => number,
@@ -78,7 +78,7 @@ impl Number {
     }
 
     /// Exact for integers that fit, floating otherwise.
-    pub fn combine(
+    pub(crate) fn combine(
         self,
         other: Number,
         exact: impl Fn(i64, i64) -> Option<i64>,

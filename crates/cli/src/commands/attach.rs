@@ -12,10 +12,10 @@ use clap::Args;
 use crate::commands::record::RecordingArguments;
 use crate::failure::{Failure, say};
 
-/// Record a JVM that is running already
+/// Record a running JVM
 ///
-/// The recorder runs in the background until the JVM ends or `anthill detach` is called. The JVM
-/// answers only the user it runs as.
+/// The recorder runs in the background until the JVM exits or you run `anthill detach`. Run it as
+/// the same user as the JVM.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -26,11 +26,11 @@ Examples:
       Check the GC assertions that the program makes, without a trace
   anthill mark 4711 'after deploy'; anthill snapshot 4711; anthill detach 4711")]
 pub struct Arguments {
-    /// The process number of the JVM; `jps` lists them
+    /// The process id of the JVM; `jps` lists them
     pub pid: u32,
     #[command(flatten)]
     pub recording: RecordingArguments,
-    /// Only check the GC assertions that the program makes; there is no trace
+    /// Only check the program's GC assertions, without writing a trace
     #[arg(long, conflicts_with_all = ["output", "replace", "every", "at", "contents", "identity", "stacks"])]
     pub assertions: bool,
     /// Record in the foreground
@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Standard input is the connection to the JVM that started this process
     #[arg(long, hide = true, requires = "assertions")]
     pub connected: bool,
-    /// Record, and tell on standard output how it goes
+    /// Record, and report progress on standard output
     #[arg(long, hide = true, conflicts_with = "foreground")]
     pub background: bool,
 }
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let unusable = |error: io::Error| {
         Failure::unusable(
-            format!("the recorder could not be started: {error}"),
+            format!("cannot start the recorder: {error}"),
             "Try --foreground.",
         )
     };
@@ -105,8 +105,8 @@ fn name(trace: Option<&Path>) -> String {
 fn recording(jvm: &Jvm, trace: &str) -> String {
     let pid = jvm.pid();
     match trace {
-        "" => format!("checking the assertions of JVM {pid}; `anthill detach {pid}` ends it"),
-        trace => format!("recording JVM {pid} to {trace}; `anthill detach {pid}` ends it"),
+        "" => format!("checking the assertions of JVM {pid}; `anthill detach {pid}` stops it"),
+        trace => format!("recording JVM {pid} to {trace}; `anthill detach {pid}` stops it"),
     }
 }
 

@@ -18,6 +18,7 @@ Examples:
   anthill completions zsh > \"${fpath[1]}/_anthill\"
       Completion for zsh")]
 pub struct Arguments {
+    /// The shell
     pub shell: Shell,
 }
 

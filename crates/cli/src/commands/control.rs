@@ -8,31 +8,31 @@ use clap::Args;
 use crate::failure::{Failure, say};
 use crate::output::Out;
 
-/// End the recording of a JVM; the program goes on
+/// End the recording of a JVM; the program continues
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   anthill detach 4711
-      The trace is completed, the program goes on without the agent's work")]
+      Complete the trace; the program continues, and the agent rests")]
 pub struct Detach {
-    /// The process number of the JVM
+    /// The process id of the JVM
     pub pid: u32,
 }
 
-/// Give the present moment of a recording a name
+/// Mark the current moment of a recording with a name
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   anthill mark 4711 'after deploy'
       Later: anthill histogram shop.trace --at 'mark:after deploy'")]
 pub struct Mark {
-    /// The process number of the JVM
+    /// The process id of the JVM
     pub pid: u32,
-    /// The name
+    /// The name of the mark
     pub text: String,
 }
 
-/// Take a heap state of a recorded JVM now, whatever the overhead
+/// Take a heap state of a recorded JVM now, regardless of the overhead
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +40,7 @@ Examples:
       Collect garbage, take a state and give it a name
       Later: anthill report shop.trace --at 'mark:before the load test'")]
 pub struct Snapshot {
-    /// The process number of the JVM
+    /// The process id of the JVM
     pub pid: u32,
     /// A name for this state
     pub text: Option<String>,
@@ -54,7 +54,7 @@ pub struct Snapshot {
 #[command(after_help = "\
 Examples:
   anthill recordings
-      Which of my JVMs are recorded, where to, and what has it cost so far?")]
+      Which of my JVMs are recorded, to which files, and what has it cost so far?")]
 pub struct Recordings {}
 
 pub fn detach(arguments: &Detach) -> Result<(), Failure> {

@@ -14,17 +14,17 @@ use crate::source::Source;
 
 /// Walk through the analysis of a small sample dump
 ///
-/// The sample is a program with a leak: 2,000 products, each held by two caches that are never
-/// cleared. Every step shows the command line that gives the same answer for a dump of yours.
+/// The sample comes from a program with a leak: 2,000 products, each held by two caches that are
+/// never cleared. Every step shows the command line to type for your own dump.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   anthill demo
-      See what Anthill does, without a dump of your own
+      See what Anthill does without a dump of your own
   anthill demo --save multi-cache.hprof.gz
-      Keep the sample dump, to try commands on it")]
+      Save the sample dump to try commands on it")]
 pub struct Arguments {
-    /// Write the sample dump to this file instead
+    /// Write the sample dump to FILE instead
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
 }
@@ -40,26 +40,26 @@ const STEPS: [(&str, &[&str]); 6] = [
         &["summary", "FILE"],
     ),
     (
-        "Which classes keep most of the memory alive? Retained is what would be freed with them.",
+        "Which classes keep most of the memory alive? Retained is the memory that would be freed with them.",
         &["histogram", "FILE", "--limit", "12"],
     ),
     (
         "Which objects hold the memory? Everything below an item is freed with it. The products\n   \
-         stand beside the caches, not below: each is in both, so that neither holds it alone.",
+         are next to the caches, not below them: each is in both, so neither cache alone holds it.",
         &["dominators", "FILE", "--depth", "5", "--least", "4"],
     ),
     (
-        "Who keeps the products alive together? The smallest sets of objects without which they\n   \
-         would be freed: one that keeps everything, then the two caches.",
+        "Which objects together keep the products alive? The smallest sets of objects without which\n   \
+         they would be freed: one object that keeps everything alive, then the two caches.",
         &["owners", "FILE", PRODUCT],
     ),
     (
-        "Why is one of these products alive? Every way to it: both caches must let go of it.",
+        "Why is one of these products alive? Every path to it: both caches must release it.",
         &["paths", "FILE", "ADDRESS"],
     ),
     (
-        "Who leads to all products? The paths merged: each product counts on one shortest path\n   \
-         only, here through IdCache, although NameCache holds it as well, as step 5 shows.",
+        "What are the paths to all products? In merged paths, each product counts on one shortest\n   \
+         path only, here through IdCache, although NameCache also holds it, as step 5 shows.",
         &["paths", "FILE", PRODUCT],
     ),
 ];
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     fs::write(&file, DUMP).map_err(|error| not_written(&file, error))?;
     let path = file.to_string_lossy();
     let mut source = parse(&["summary", &path, "--no-index"])?.source().open()?;
-    source.name = NAME.to_owned();
+    source.heap.file = NAME.to_owned();
     let product = first_product(&source);
     for (number, (question, words)) in (1..).zip(STEPS) {
         let words: Vec<&str> = words
@@ -106,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn not_written(path: &Path, error: std::io::Error) -> Failure {
     Failure::unusable(
         format!("{}: {error}", path.display()),
-        "The sample dump needs a place that can be written to.",
+        "Choose a writable place for the sample dump.",
     )
 }
 
@@ -116,8 +116,8 @@ fn parse(words: &[&str]) -> Result<DumpCommand, Failure> {
     match Cli::parse_from(words).command {
         Command::OnDump(command) => Ok(*command),
         _ => Err(Failure::unusable(
-            "the demonstration asks something that is not about a dump",
-            "Use the other commands on a dump of your own.",
+            "the demo contains a command that takes no dump",
+            "Use the other commands on your own dump.",
         )),
     }
 }

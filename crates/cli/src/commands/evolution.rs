@@ -1,216 +1,39 @@
 //! `anthill diff` on a recording: what was born, died and survived between two of its states.
 
-use std::io::Write;
+use anthill_api::Limit;
+use anthill_api::diff::{Evolved, Fates, Identity, Node, State};
+use anthill_trace::elapsed;
 
-use anthill_classify::{Definitions, Pattern, Step};
-use anthill_session::{Evolution, EvolvedNode, History, evolution};
-use anthill_trace::{IdentityKind, Point, Totals, elapsed};
-use serde::Serialize;
-
-use super::diff::{Arguments, signed};
-use crate::definitions::mistaken;
+use super::diff::signed;
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::tree::indent;
 use crate::output::units::{bytes, count, share};
-use crate::output::{Out, csv, json};
-use crate::source::Source;
+use crate::output::{Out, csv};
 
-/// Nodes below each node, and the least share of what happened, in percent, for people.
-const NODES: usize = 20;
+/// The least share of what happened, in percent, that people see.
 const LEAST: u64 = 1;
 /// So many children of a node are shown even if each is small.
 const FEW: usize = 5;
 
-pub fn show(arguments: &Arguments) -> Result<(), Failure> {
-    let definitions = arguments.definitions.read()?;
-    let steps = steps(arguments, &definitions)?;
-    let [from, to] = points(arguments)?;
-    let before = arguments
-        .source
-        .open_at(&arguments.source.file, Some(from))?;
-    let after = arguments.source.open_at(&arguments.source.file, Some(to))?;
-    let pattern = arguments.class.as_deref().map(Pattern::class);
-    let wanted = |name: &str| pattern.as_ref().is_none_or(|pattern| pattern.matches(name));
-    let sessions = [&*before.session, &*after.session];
-    let evolution = evolution(sessions, &steps, wanted, arguments.unreachable)?;
-    if evolution.objects == [0, 0] {
-        return Err(Failure::NothingFound(
-            "neither state has such objects".to_owned(),
-        ));
-    }
-    let for_program = arguments.source.json || arguments.csv;
-    let view = View {
-        states: [
-            State::new(&before, &evolution.missing[0]),
-            State::new(&after, &evolution.missing[1]),
-        ],
-        by: arguments.by.as_deref().unwrap_or(BY),
-        evolution: &evolution,
-        limit: super::or_all(
-            arguments
-                .limit
-                .unwrap_or(if for_program { 0 } else { NODES }),
-        ),
-    };
-    let mut out = after.out();
-    if arguments.source.json {
-        return json::print(&mut out, &after, "diff", view.json());
-    }
-    if arguments.csv {
-        view.csv(&mut out)?;
-    } else {
-        view.text(&mut out)?;
-    }
-    Ok(out.flush()?)
+/// An answer as a person reads it.
+pub struct View<'a> {
+    pub evolved: &'a Evolved,
+    pub limit: Limit,
 }
 
-/// What objects are split by, unless the user wants otherwise.
-const BY: &str = "type";
-
-fn steps(arguments: &Arguments, definitions: &Definitions) -> Result<Vec<Step>, Failure> {
-    let by = arguments.by.as_deref().unwrap_or(BY);
-    // As for dumps.
-    let by = if by == "class" { BY } else { by };
-    let steps = definitions.steps(by);
-    steps.map_err(|mistake| mistaken(&mistake, "--by", by))
-}
-
-/// The two points: by default the window in which the heap grows, or the whole recording.
-fn points(arguments: &Arguments) -> Result<[Point; 2], Failure> {
-    let (from, to) = (arguments.from.clone(), arguments.to.clone());
-    let window = match &from {
-        Some(_) => None,
-        None => {
-            let history = History::of_trace(&arguments.source.file)?;
-            let window = history.window;
-            window.map(|window| Point::parse(&history.moments[window.from].point))
-        }
-    };
-    Ok([
-        from.or(window).unwrap_or(Point::First),
-        to.unwrap_or(Point::Last),
-    ])
-}
-
-/// One of the two states.
-#[derive(Serialize)]
-struct State {
-    state: u32,
-    time_ns: u64,
-    gc: Option<u64>,
-    mark: Option<String>,
-    /// Why some or all objects have no identity that should have one; null if there are none.
-    identities_missing: Option<String>,
-}
-
-impl State {
-    fn new(source: &Source, identities_missing: &Option<String>) -> Self {
-        let recording = source.session.recording();
-        let state = recording.map(|recording| recording.state());
-        State {
-            state: state.map_or(0, |state| state.number),
-            time_ns: state.map_or(0, |state| state.time),
-            gc: state.and_then(|state| state.gc),
-            mark: state.and_then(|state| state.mark.clone()),
-            identities_missing: identities_missing.clone(),
-        }
-    }
-
-    fn words(&self) -> String {
-        let gc = self.gc.map_or(String::new(), |gc| format!(", gc:{gc}"));
-        let mark = self.mark.as_ref();
-        let mark = mark.map_or(String::new(), |mark| format!(", mark:{mark}"));
-        format!("#{} (at {}{gc}{mark})", self.state, elapsed(self.time_ns))
-    }
-}
-
-#[derive(Serialize)]
-struct Json<'a> {
-    states: &'a [State; 2],
-    by: &'a str,
-    /// Which objects were told apart: `none`, `tracked` or `all`.
-    identity: &'static str,
-    objects: [u64; 2],
-    told_apart: [u64; 2],
-    tree: Node<'a>,
-}
-
-#[derive(Serialize)]
-struct Node<'a> {
-    key: &'a str,
-    before: Totals,
-    after: Totals,
-    #[serde(flatten)]
-    fates: Option<Fates>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    children: Vec<Node<'a>>,
-    #[serde(skip_serializing_if = "is_zero")]
-    omitted: usize,
-}
-
-/// What became of the objects that were told apart.
-#[derive(Serialize)]
-struct Fates {
-    born: Totals,
-    died: Totals,
-    survived: Totals,
-}
-
-fn is_zero(number: &usize) -> bool {
-    *number == 0
-}
-
-struct View<'a> {
-    states: [State; 2],
-    by: &'a str,
-    evolution: &'a Evolution,
-    limit: usize,
+fn words(state: &State) -> String {
+    let gc = state.gc.map_or(String::new(), |gc| format!(", gc:{gc}"));
+    let mark = state.mark.as_ref();
+    let mark = mark.map_or(String::new(), |mark| format!(", mark:{mark}"));
+    format!("#{} (at {}{gc}{mark})", state.state, elapsed(state.time_ns))
 }
 
 impl View<'_> {
-    fn has_fates(&self) -> bool {
-        self.evolution.identity != IdentityKind::None
-    }
-
-    fn json(&self) -> Json<'_> {
-        Json {
-            states: &self.states,
-            by: self.by,
-            identity: match self.evolution.identity {
-                IdentityKind::None => "none",
-                IdentityKind::Tracked => "tracked",
-                IdentityKind::All => "all",
-            },
-            objects: self.evolution.objects,
-            told_apart: self.evolution.told_apart,
-            tree: self.json_node(&self.evolution.root),
-        }
-    }
-
-    fn json_node<'n>(&self, node: &'n EvolvedNode) -> Node<'n> {
-        let shown = node.children.len().min(self.limit);
-        Node {
-            key: &node.key,
-            before: node.before,
-            after: node.after,
-            fates: self.has_fates().then_some(Fates {
-                born: node.born,
-                died: node.died,
-                survived: node.survived,
-            }),
-            children: node.children[..shown]
-                .iter()
-                .map(|child| self.json_node(child))
-                .collect(),
-            omitted: node.children.len() - shown,
-        }
-    }
-
-    fn text(&self, out: &mut Out) -> Result<(), Failure> {
-        let [before, after] = &self.states;
-        let root = &self.evolution.root;
-        out.heading(&format!("From {} to {}", before.words(), after.words()))?;
+    pub fn text(&self, out: &mut Out) -> Result<(), Failure> {
+        let [before, after] = &self.evolved.states;
+        let root = &self.evolved.tree;
+        out.heading(&format!("From {} to {}", words(before), words(after)))?;
         out.line(format!(
             "  {} to {}, {} to {} objects",
             bytes(root.before.bytes),
@@ -220,7 +43,7 @@ impl View<'_> {
         ))?;
         out.wrapped(&format!("  {}", self.certainty()), 2)?;
         out.blank()?;
-        if self.has_fates() {
+        if self.evolved.tree.fates.is_some() {
             self.fates_table().print(out)?;
         } else {
             self.plain_table().print(out)?;
@@ -230,20 +53,20 @@ impl View<'_> {
 
     /// What is exact and what is not.
     fn certainty(&self) -> String {
-        let Evolution {
+        let Evolved {
             objects,
             told_apart,
             ..
-        } = self.evolution;
+        } = self.evolved;
         let missing = self.missing();
-        match self.evolution.identity {
-            IdentityKind::All => {
-                "Every object was told apart: born, died and survived are exact.".to_owned()
+        match self.evolved.identity {
+            Identity::All => {
+                "Every object was followed, so born, died and survived are exact.".to_owned()
             }
-            IdentityKind::Tracked => {
+            Identity::Tracked => {
                 let tracked = format!(
-                    "the objects that were tracked, {} of {} before and {} of {} after ({}); of the others only their \
-                     numbers are known. `anthill record --identity all` tracks all.",
+                    "the tracked objects, {} of {} before and {} of {} after ({}); for all others only the counts \
+                     are known. `anthill record --identity all` tracks every object.",
                     count(told_apart[0]),
                     count(objects[0]),
                     count(told_apart[1]),
@@ -253,19 +76,20 @@ impl View<'_> {
                 match missing.as_str() {
                     "" => format!("Born, died and survived are exact for {tracked}"),
                     why => format!(
-                        "Born, died and survived are not exact: {why}. At least so many survived; some that count as \
-                         born or died may have been there at both times. Told apart were {tracked}"
+                        "Born, died and survived are not exact: {why}. The numbers of survivors are lower bounds; some \
+                         objects that count as born or died may have existed at both times. Anthill could identify \
+                         {tracked}"
                     ),
                 }
             }
-            IdentityKind::None => {
+            _ => {
                 let why = match missing.as_str() {
                     "" => String::new(),
                     why => format!(" ({why})"),
                 };
                 format!(
-                    "Objects were not told apart{why}, so only their numbers are compared. \
-                     `anthill record --identity all` tells what was born, died and survived."
+                    "Objects were not followed{why}, so only their counts are compared. \
+                     `anthill record --identity all` shows which objects were born, died and survived."
                 )
             }
         }
@@ -273,7 +97,7 @@ impl View<'_> {
 
     /// Why identities are missing, and in which state; an empty text if none are.
     fn missing(&self) -> String {
-        let missing = self.states.iter().filter_map(|state| {
+        let missing = self.evolved.states.iter().filter_map(|state| {
             let reason = state.identities_missing.as_ref()?;
             Some(format!("in #{}, {reason}", state.state))
         });
@@ -291,16 +115,16 @@ impl View<'_> {
             (TITLE, Align::Left),
         ]);
         self.walk(
-            &self.evolution.root,
+            &self.evolved.tree,
             &mut Vec::new(),
             &mut |line| match line {
                 Line::Node(node, last) => table.row([
-                    count(node.born.objects),
-                    count(node.died.objects),
-                    count(node.survived.objects),
+                    fate(node, |fates| count(fates.born.objects)),
+                    fate(node, |fates| count(fates.died.objects)),
+                    fate(node, |fates| count(fates.survived.objects)),
                     count(node.after.objects),
                     bytes(node.after.bytes),
-                    signed(node.change(), bytes),
+                    signed(node.change, bytes),
                     format!("{}{}", indent(last), node.key),
                 ]),
                 Line::Omitted(more, last) => {
@@ -322,7 +146,7 @@ impl View<'_> {
             (TITLE, Align::Left),
         ]);
         self.walk(
-            &self.evolution.root,
+            &self.evolved.tree,
             &mut Vec::new(),
             &mut |line| match line {
                 Line::Node(node, last) => {
@@ -331,7 +155,7 @@ impl View<'_> {
                         count(node.after.objects),
                         signed(objects, count),
                         bytes(node.after.bytes),
-                        signed(node.change(), bytes),
+                        signed(node.change, bytes),
                         format!("{}{}", indent(last), node.key),
                     ]);
                 }
@@ -346,16 +170,15 @@ impl View<'_> {
     }
 
     /// All nodes to show in order, with whether each is the last of its siblings.
-    fn walk(&self, node: &EvolvedNode, last: &mut Vec<bool>, visit: &mut impl FnMut(Line)) {
+    fn walk(&self, node: &Node, last: &mut Vec<bool>, visit: &mut impl FnMut(Line)) {
         visit(Line::Node(node, last));
-        let least = self.evolution.root.turnover() * LEAST / 100;
-        let is_shown = |(rank, child): (usize, &EvolvedNode)| {
-            rank < self.limit
-                && (self.limit == usize::MAX || rank < FEW || child.turnover() >= least.max(1))
+        let least = self.evolved.tree.turnover * LEAST / 100;
+        let is_shown = |(rank, child): (usize, &Node)| {
+            self.limit == Limit::ALL || rank < FEW || child.turnover >= least.max(1)
         };
         let ranked = node.children.iter().enumerate();
         let shown = ranked.filter(|&ranked| is_shown(ranked)).count();
-        let more = node.children.len() - shown;
+        let more = node.children.len() + node.omitted - shown;
         for (index, child) in node.children[..shown].iter().enumerate() {
             last.push(index + 1 == shown && more == 0);
             self.walk(child, last, visit);
@@ -368,7 +191,7 @@ impl View<'_> {
         }
     }
 
-    fn csv(&self, out: &mut Out) -> Result<(), Failure> {
+    pub fn csv(&self, out: &mut Out) -> Result<(), Failure> {
         csv::line(
             out,
             &[
@@ -385,43 +208,44 @@ impl View<'_> {
                 "survived_bytes",
             ],
         )?;
-        self.csv_node(&self.evolution.root, String::new(), out)
+        csv_node(&self.evolved.tree, String::new(), out)
     }
+}
 
-    fn csv_node(&self, node: &EvolvedNode, above: String, out: &mut Out) -> Result<(), Failure> {
-        let path = match above.is_empty() {
-            true => node.key.clone(),
-            false => format!("{above} > {}", node.key),
-        };
-        let fate = |number: u64| match self.has_fates() {
-            true => number.to_string(),
-            false => String::new(),
-        };
-        let cells = [
-            path.clone(),
-            node.before.objects.to_string(),
-            node.after.objects.to_string(),
-            node.before.bytes.to_string(),
-            node.after.bytes.to_string(),
-            fate(node.born.objects),
-            fate(node.born.bytes),
-            fate(node.died.objects),
-            fate(node.died.bytes),
-            fate(node.survived.objects),
-            fate(node.survived.bytes),
-        ];
-        csv::line(out, &cells.each_ref().map(String::as_str))?;
-        for child in node.children.iter().take(self.limit) {
-            self.csv_node(child, path.clone(), out)?;
-        }
-        Ok(())
+fn csv_node(node: &Node, above: String, out: &mut Out) -> Result<(), Failure> {
+    let path = match above.is_empty() {
+        true => node.key.clone(),
+        false => format!("{above} > {}", node.key),
+    };
+    let cells = [
+        path.clone(),
+        node.before.objects.to_string(),
+        node.after.objects.to_string(),
+        node.before.bytes.to_string(),
+        node.after.bytes.to_string(),
+        fate(node, |fates| fates.born.objects.to_string()),
+        fate(node, |fates| fates.born.bytes.to_string()),
+        fate(node, |fates| fates.died.objects.to_string()),
+        fate(node, |fates| fates.died.bytes.to_string()),
+        fate(node, |fates| fates.survived.objects.to_string()),
+        fate(node, |fates| fates.survived.bytes.to_string()),
+    ];
+    csv::line(out, &cells.each_ref().map(String::as_str))?;
+    for child in &node.children {
+        csv_node(child, path.clone(), out)?;
     }
+    Ok(())
 }
 
 const TITLE: &str = "classification tree";
 
+/// Something of what became of the objects; nothing where they were not told apart.
+fn fate(node: &Node, of: impl Fn(&Fates) -> String) -> String {
+    node.fates.as_ref().map_or_else(String::new, of)
+}
+
 enum Line<'a> {
-    Node(&'a EvolvedNode, &'a [bool]),
+    Node(&'a Node, &'a [bool]),
     Omitted(usize, &'a [bool]),
 }
 

@@ -3,337 +3,144 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anthill_classify::{Definitions, OVERALL, Step, Tree};
-use anthill_heap::BitSet;
-use anthill_session::{BranchClass, Closures, GroupMetrics, MergedPaths, check_group};
+use anthill_api::inspect::{Answer, Inspect};
+use anthill_api::tree::Node;
+use anthill_api::{Heap, HeapQuestion};
 use clap::Args;
-use serde::Serialize;
 
-use super::paths::{MergedView, Shown, Targets, merged};
-use crate::definitions::{DefinitionArguments, mistaken};
+use super::paths::write_tree;
+use crate::asked::Asked;
+use crate::definitions::DefineArguments;
 use crate::failure::Failure;
-use crate::names::ClassNames;
 use crate::output::table::{Align, Table};
 use crate::output::units::{bytes, count, counted, share};
 use crate::output::{Out, dot, json};
 use crate::source::{Source, SourceArguments};
-use crate::tree_view::{DEFAULT_LEAST, Node, TreeArguments, TreeView};
+use crate::tree_view;
 
-/// Inspect an object group: its sizes, roots, closures and the paths to it
-///
-/// Shows what the group has, reaches and retains; the objects that GC roots and static fields refer to
-/// and from which the group is kept alive; what is in its transitive closure and in its GC closure;
-/// and the merged shortest paths from the GC roots. docs/groups.md describes how groups are written.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   anthill inspect app.hprof com.acme.Order
-      Everything about the orders together
+      Show everything about all orders together
   anthill inspect app.hprof 'IdCache.idCache | NameCache.nameCache'
       What do two caches keep alive together?
   anthill inspect app.hprof 'retained(caches) & com.acme.*' --by package,type --roots-by type
-      Split what is in the closures and the roots otherwise
+      Choose how to split the closures and the roots
   anthill inspect app.hprof com.acme.Order --dot orders.dot && dot -Tsvg orders.dot -o orders.svg
-      Draw the ways to the orders")]
+      Draw the paths to the orders")]
 pub struct Arguments {
     #[command(flatten)]
     pub source: SourceArguments,
-    /// The group: a class, an address, or any other group
-    #[arg(value_name = "GROUP")]
-    pub group: String,
-    /// How what is in the closures is split
-    #[arg(long, value_name = "STEPS", default_value = "type")]
-    pub by: String,
-    /// How the root objects are split
-    #[arg(long, value_name = "STEPS", default_value = "rooted")]
-    pub roots_by: String,
     #[command(flatten)]
-    pub definitions: DefinitionArguments,
+    pub asked: Asked<Inspect>,
     #[command(flatten)]
-    pub shown: TreeArguments,
-    /// Show each data structure on the paths as one step, without its internals
-    #[arg(long)]
-    pub collapse: bool,
-    /// Write the paths to this file as a graph for Graphviz, with one node for each class
+    pub define: DefineArguments,
+    /// Write the paths to FILE as a Graphviz graph, with one node for each class
     #[arg(long, value_name = "FILE")]
     pub dot: Option<PathBuf>,
 }
 
-/// The steps of both kinds of trees.
-struct Splits {
-    definitions: Definitions,
-    by: Vec<Step>,
-    roots_by: Vec<Step>,
-}
-
 impl Arguments {
-    fn splits(&self) -> Result<Splits, Failure> {
-        let definitions = self.definitions.read()?;
-        let steps = |option: &str, text: &str| {
-            let steps = definitions.steps(text);
-            steps.map_err(|mistake| mistaken(&mistake, option, text))
-        };
-        Ok(Splits {
-            by: steps("--by", &self.by)?,
-            roots_by: steps("--roots-by", &self.roots_by)?,
-            definitions,
-        })
-    }
-
     /// Finds mistakes that can be told without the dump.
     pub fn check(&self) -> Result<(), Failure> {
-        Ok(check_group(&self.group, &self.splits()?.definitions)?)
+        self.asked.check(&self.define.read()?)
     }
 }
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
-    let splits = arguments.splits()?;
-    let session = &source.session;
-    let group = session.group(&arguments.group, &splits.definitions)?;
-    if group.is_empty() {
-        let message = format!(
-            "the group `{}` has no objects in this dump",
-            arguments.group
-        );
-        return Err(Failure::NothingFound(message));
-    }
-    let closures = session.closures(&group)?;
-    let targets = Targets {
-        name: arguments.group.clone(),
-        nodes: group.iter().collect(),
-        retained: closures.metrics.retained.bytes,
-    };
-    let merged = merged(source, &targets, arguments.collapse)?;
+    let for_program = arguments.source.json;
+    let heap = source.with_definitions(arguments.define.read()?);
+    let answer = arguments.asked.question(for_program)?.answer(&heap)?;
     if let Some(file) = &arguments.dot {
-        write_dot(file, source, &merged, arguments)?;
+        write_dot(file, &answer, &heap)?;
     }
-    let inspection = Inspection {
-        arguments,
-        metrics: closures.metrics,
-        heap: session.analysis()?.total().retained,
-        trees: Trees::new(source, &group, &closures, &splits)?,
-        paths: match merged.targets {
-            0 => None,
-            _ => Some(MergedView::new(
-                source,
-                &targets,
-                &merged,
-                &arguments.shown_paths(),
-            )?),
-        },
-    };
     let mut out = source.out();
-    if arguments.source.json {
-        json::print(&mut out, source, "inspect", inspection.json())
-    } else {
-        inspection.text(&mut out)?;
-        Ok(out.flush()?)
+    if for_program {
+        return json::print::<Inspect>(&mut out, source, &answer);
     }
+    write_text(&answer, &mut out)?;
+    match &answer.paths {
+        Some(paths) => write_tree(
+            paths,
+            source,
+            arguments.source.heap.options()?.dump,
+            &mut out,
+        )?,
+        None => out.line("no GC root leads to any of these objects")?,
+    }
+    Ok(out.flush()?)
 }
 
-impl Arguments {
-    /// Programs too get only the main ways: they branch at every step.
-    fn least_of_paths(&self) -> f64 {
-        self.shown.least.unwrap_or(DEFAULT_LEAST)
-    }
-
-    fn shown_paths(&self) -> Shown {
-        Shown {
-            limit: self
-                .shown
-                .limit
-                .map_or(MOST_BRANCHES, super::or_all)
-                .min(MOST_BRANCHES),
-            least: self.least_of_paths(),
-            dump: self.source.dump,
-        }
-    }
-}
-
-/// Branches at each step of the paths; `anthill paths` shows more.
-const MOST_BRANCHES: usize = 5;
-
-fn write_dot(
-    file: &Path,
-    source: &Source,
-    merged: &MergedPaths,
-    arguments: &Arguments,
-) -> Result<(), Failure> {
-    let names = ClassNames::new(&source.session);
-    let name = |class: BranchClass| match class {
-        BranchClass::Instances(class) => names.unambiguous(class),
-        BranchClass::ClassObject(class) => format!("class {}", names.unambiguous(class)),
-        BranchClass::SystemLoader => "java.lang.ClassLoader".to_owned(),
-    };
-    let title = format!("Shortest paths to {}", arguments.group);
-    let graph = dot::paths(&merged.graph(), &title, arguments.least_of_paths(), name);
+fn write_dot(file: &Path, answer: &Answer, heap: &Heap) -> Result<(), Failure> {
+    let title = format!("Shortest paths to {}", answer.group);
+    let graph = answer.graph(heap);
+    let graph = dot::paths(&graph.of, &title, graph.least, &graph.names);
     std::fs::write(file, graph).map_err(|error| {
         let reason = format!("{}: {error}", file.display());
-        Failure::unusable(reason, "Name a file that can be written after --dot.")
+        Failure::unusable(reason, "Choose a writable file with --dot FILE.")
     })
 }
 
-/// The classification trees of an inspection.
-struct Trees {
-    /// Root objects that keep the group alive.
-    keeping: Tree,
-    /// Root objects from which references of any strength lead to it, if those are others.
-    reaching: Option<Tree>,
-    reached: Tree,
-    retained: Tree,
-}
-
-impl Trees {
-    fn new(
-        source: &Source,
-        group: &BitSet,
-        closures: &Closures,
-        splits: &Splits,
-    ) -> Result<Self, Failure> {
-        let session = &source.session;
-        let (by, roots_by) = (&splits.by[..], &splits.roots_by[..]);
-        let (keeping, reaching) = session.roots_of_both_kinds(group)?;
-        let mut groups = vec![
-            (&closures.reached, by),
-            (&closures.retained, by),
-            (&keeping, roots_by),
-        ];
-        if reaching != keeping {
-            groups.push((&reaching, roots_by));
-        }
-        let mut trees = session.classify_all(&groups)?.into_iter();
-        let mut next = || trees.next().expect("a tree of every group");
-        Ok(Trees {
-            reached: next(),
-            retained: next(),
-            keeping: next(),
-            reaching: trees.next(),
-        })
-    }
-}
-
-struct Inspection<'a> {
-    arguments: &'a Arguments,
-    metrics: GroupMetrics,
-    /// Bytes of the reachable heap.
-    heap: u64,
-    trees: Trees,
-    /// Nothing if nothing of the group is reachable.
-    paths: Option<MergedView>,
-}
-
-#[derive(Serialize)]
-struct Json<'a> {
-    group: &'a str,
-    objects: u64,
-    shallow: u64,
-    deep: u64,
-    deep_objects: u64,
-    retained: u64,
-    retained_objects: u64,
-    /// Bytes of the reachable heap.
-    heap: u64,
-    by: &'a str,
-    roots_by: &'a str,
-    roots_keeping: Node<'a>,
-    roots_reaching: Node<'a>,
-    transitive_closure: Node<'a>,
-    gc_closure: Node<'a>,
-    paths: Option<&'a MergedView>,
-}
-
-impl Inspection<'_> {
-    fn view<'a>(&'a self, tree: &'a Tree) -> TreeView<'a> {
-        let shown = self.arguments.shown.shown(self.arguments.source.json);
-        TreeView::new(tree, OVERALL, self.heap, shown)
-    }
-
-    fn json(&self) -> Json<'_> {
-        let GroupMetrics {
-            objects,
-            shallow,
-            deep,
-            retained,
-        } = self.metrics;
-        let trees = &self.trees;
-        Json {
-            group: &self.arguments.group,
-            objects,
-            shallow,
-            deep: deep.bytes,
-            deep_objects: deep.objects,
-            retained: retained.bytes,
-            retained_objects: retained.objects,
-            heap: self.heap,
-            by: &self.arguments.by,
-            roots_by: &self.arguments.roots_by,
-            roots_keeping: self.view(&trees.keeping).json(),
-            roots_reaching: self
-                .view(trees.reaching.as_ref().unwrap_or(&trees.keeping))
-                .json(),
-            transitive_closure: self.view(&trees.reached).json(),
-            gc_closure: self.view(&trees.retained).json(),
-            paths: self.paths.as_ref(),
-        }
-    }
-
-    fn text(&self, out: &mut Out) -> Result<(), Failure> {
-        out.heading(&self.arguments.group)?;
-        self.sizes(out)?;
-        let trees = &self.trees;
-        self.roots(out, &trees.keeping, ["keeps it alive", "keep it alive"])?;
-        if let Some(reaching) = &trees.reaching {
-            let what = [
-                "leads to it by references of any strength",
-                "lead to it by references of any strength",
-            ];
-            self.roots(out, reaching, what)?;
-        }
-        self.tree(out, &trees.reached, "What it reaches")?;
-        self.tree(out, &trees.retained, "What would be freed with it")?;
-        out.blank()?;
-        out.heading("The ways to it")?;
-        match &self.paths {
-            Some(paths) => paths.tree(out),
-            None => Ok(out.line("no GC root leads to any of these objects")?),
-        }
-    }
-
-    fn sizes(&self, out: &mut Out) -> Result<(), Failure> {
-        let mut table = Table::new([
-            ("", Align::Left),
-            ("objects", Align::Right),
-            ("bytes", Align::Right),
-            ("share", Align::Right),
-        ]);
-        let metrics = &self.metrics;
-        for (name, objects, size) in [
-            ("the group itself", metrics.objects, metrics.shallow),
-            ("reaches (deep)", metrics.deep.objects, metrics.deep.bytes),
-            ("retains", metrics.retained.objects, metrics.retained.bytes),
-        ] {
-            let share = share(size, self.heap);
-            table.row([name.to_owned(), count(objects), bytes(size), share]);
-        }
-        Ok(table.print(out)?)
-    }
-
-    fn roots(&self, out: &mut Out, tree: &Tree, what: [&str; 2]) -> Result<(), Failure> {
-        let [one, many] = what;
-        let title = counted(
-            tree.node(OVERALL).objects,
-            &format!("root object {one}"),
-            &format!("root objects {many}"),
+/// All but the ways to the group.
+fn write_text(answer: &Answer, out: &mut Out) -> Result<(), Failure> {
+    out.heading(&answer.group)?;
+    write_sizes(answer, out)?;
+    let keeping = counted(
+        answer.roots_keeping.objects,
+        "root object keeps it alive",
+        "root objects keep it alive",
+    );
+    write_part(answer, &answer.roots_keeping, &keeping, out)?;
+    if !answer.same_roots {
+        let reaching = counted(
+            answer.roots_reaching.objects,
+            "root object reaches it through references of any strength",
+            "root objects reach it through references of any strength",
         );
-        self.tree(out, tree, &title)
+        write_part(answer, &answer.roots_reaching, &reaching, out)?;
     }
+    let parts = [
+        (
+            &answer.transitive_closure,
+            "Transitive closure (everything it reaches)",
+        ),
+        (
+            &answer.gc_closure,
+            "GC closure (everything that would be freed with it)",
+        ),
+    ];
+    for (tree, title) in parts {
+        write_part(answer, tree, title, out)?;
+    }
+    out.blank()?;
+    Ok(out.heading("Paths to the group")?)
+}
 
-    fn tree(&self, out: &mut Out, tree: &Tree, title: &str) -> Result<(), Failure> {
-        out.blank()?;
-        out.heading(title)?;
-        match tree.node(OVERALL).objects {
-            0 => Ok(out.line("nothing")?),
-            _ => Ok(self.view(tree).text(out)?),
-        }
+fn write_sizes(answer: &Answer, out: &mut Out) -> Result<(), Failure> {
+    let mut table = Table::new([
+        ("", Align::Left),
+        ("objects", Align::Right),
+        ("bytes", Align::Right),
+        ("share", Align::Right),
+    ]);
+    for (name, objects, size) in [
+        ("the group itself", answer.objects, answer.shallow),
+        ("reaches (deep)", answer.deep_objects, answer.deep),
+        ("retains", answer.retained_objects, answer.retained),
+    ] {
+        let share = share(size, answer.heap);
+        table.row([name.to_owned(), count(objects), bytes(size), share]);
     }
+    Ok(table.print(out)?)
+}
+
+fn write_part(answer: &Answer, tree: &Node, title: &str, out: &mut Out) -> Result<(), Failure> {
+    out.blank()?;
+    out.heading(title)?;
+    match tree.objects {
+        0 => out.line("nothing")?,
+        _ => tree_view::write_text(tree, answer.heap, out)?,
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output::Out;
 
-/// Print the manual page, or write those of all commands to a folder
+/// Print the manual page, or write the pages of all commands to a directory
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -18,7 +18,7 @@ Examples:
   anthill man ~/.local/share/man/man1
       Install the pages of all commands")]
 pub struct Arguments {
-    /// The folder to write to; it is made if need be
+    /// Directory to write to; created if it does not exist
     #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
 }
@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     written.map_err(|error| {
         Failure::unusable(
             format!("{}: {error}", folder.display()),
-            "Name a folder that can be written to.",
+            "Choose a writable directory.",
         )
     })
 }

@@ -5,34 +5,35 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use anthill_classify::read_no_files;
-use anthill_server::{Board, Options, serve};
+use anthill_server::{Options, serve};
 use clap::Args;
 
 use crate::failure::{Failure, say};
+use crate::source::heap_file;
 use crate::structures;
-use crate::web::Office;
 
-/// Look at dumps and recordings in the browser
+/// Open dumps and recordings in the browser
 ///
-/// Serves the web view on this machine and opens it. Every address has a token of this run: nobody
-/// else can ask. The files are only read. It ends with Ctrl-C.
+/// The command serves the web view on this machine and opens it in the browser. The address
+/// contains a secret token, so only you can use it. Anthill only reads the files. Press Ctrl-C to
+/// stop.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   anthill open app.hprof
-      Look at a heap dump
+      Open a heap dump
   anthill open app.trace
-      Look at a recording: what grows, and since when?
+      Open a recording: what grows, and since when?
   anthill open monday.hprof tuesday.hprof wednesday.hprof
-      Several dumps of one program, compared
+      Compare several dumps of one program
   anthill open app.hprof --port 7070 --no-browser
-      On a server: then ssh -L 7070:127.0.0.1:7070 HOST, and open the address that was printed")]
+      On a server: then run ssh -L 7070:127.0.0.1:7070 HOST and open the printed address")]
 pub struct Arguments {
-    /// Heap dumps (HPROF, also gzipped) or recordings
-    #[arg(required = true, value_name = "FILE")]
+    /// Heap dumps (HPROF, plain or compressed with gzip or zstd) or recordings; - for standard
+    /// input
+    #[arg(required = true, value_name = "FILE", value_parser = heap_file())]
     pub files: Vec<PathBuf>,
-    /// The port to listen on [default: any that is free]
+    /// Listen on this port [default: any free port]
     #[arg(
         long,
         value_name = "PORT",
@@ -40,14 +41,15 @@ pub struct Arguments {
         hide_default_value = true
     )]
     pub port: u16,
-    /// The address to listen on; another than a loopback address lets other machines in
+    /// Listen on this address; any address other than a loopback address lets other machines
+    /// connect
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub listen: IpAddr,
-    /// Only print the address
+    /// Print the address without opening a browser
     #[arg(long)]
     pub no_browser: bool,
-    /// A file that describes data structures, besides `anthill.structures` in the working folder; can be
-    /// repeated; docs/structures.md has the language
+    /// Read descriptions of data structures from FILE, in addition to `anthill.structures` in the
+    /// working directory; can be repeated; see docs/structures.md
     #[arg(long, value_name = "FILE")]
     pub structures: Vec<PathBuf>,
 }
@@ -58,14 +60,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Failure::unusable(format!("{}: {error}", file.display()), "Check the path.")
         })?;
     }
-    // Pages may ask anything about the open files, and nothing about others.
-    read_no_files();
-    let board = Board::default();
-    let definitions = structures::definitions(&arguments.structures)?;
-    let office = Office::new(arguments.files.clone(), definitions, board.clone());
-    let reading = office.clone();
-    thread::spawn(move || reading.read_all());
     let options = Options {
+        files: arguments.files.clone(),
+        structures: structures::definitions(&arguments.structures)?,
         address: arguments.listen,
         port: arguments.port,
     };
@@ -73,17 +70,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         println!("{address}");
         if !arguments.listen.is_loopback() {
             say(
-                "other machines can reach this address; whoever has it with its token can read the files",
+                "other machines can reach this address; anyone who has it with its token can read the files",
             );
         }
         if !arguments.no_browser {
             browse(address);
         }
     };
-    serve(office, board, &options, ready).map_err(|error| {
+    serve(options, ready).map_err(|error| {
         Failure::unusable(
             format!("{}, port {}: {error}", arguments.listen, arguments.port),
-            "Choose another port with --port, or leave it out.",
+            "Choose another port with --port, or omit it.",
         )
     })
 }

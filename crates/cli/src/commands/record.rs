@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anthill_recorder::{Checking, Identity, RecordingOptions, When};
+use anthill_recorder::{Checking, Identity, RecordingOptions, StateAnalysis, When};
 use anthill_structures::{Definitions, Item, Role};
 use clap::{Args, ValueEnum};
 
@@ -15,25 +15,25 @@ use crate::source::percent;
 
 /// Start a program and record its heap over time
 ///
-/// The program runs as always; an agent in its JVM tells about every collection and samples of the
-/// allocations, and heap states are taken as often as the given overhead allows. The result is one file,
-/// which is readable while it grows: every command that opens a dump opens any of its states with --at.
-/// The exit code is the program's.
+/// The program runs as usual. An agent in its JVM reports every garbage collection and sampled
+/// allocations, and Anthill takes heap states as often as the overhead allows. The result is one
+/// file, the trace, which you can read while it grows. Every command that opens a dump opens any
+/// state of a trace with --at. The exit code is that of the program.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   anthill record -- java -jar shop.jar
       Record with at most 3 % overhead into anthill-PID.trace
   anthill record --overhead 10% --every 30s -o shop.trace -- java -jar shop.jar
-      A state every 30 seconds as long as that costs no more than a tenth of the time
+      Take a state every 30 seconds if that costs at most a tenth of the time
   anthill record --identity all --every 1s -- java -cp classes StackTest
-      Tell every object apart: what was born, died, survived (for small heaps)
+      Follow every object: what was born, died, survived (for small heaps)
   anthill record -- mvn test
-      Every JVM that the command starts gets a trace of its own")]
+      Write a separate trace for every JVM that the command starts")]
 pub struct Arguments {
     #[command(flatten)]
     pub recording: RecordingArguments,
-    /// The program and its arguments, after --
+    /// The program to start and its arguments, after --
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
@@ -57,35 +57,35 @@ fn heads() -> Vec<String> {
 /// How to record, for `record` and `attach`.
 #[derive(Args)]
 pub struct RecordingArguments {
-    /// The share of the program's time that recording may take; 100% is no limit
+    /// Spend at most this share of the program's time on recording; 100% for no limit
     #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent)]
     pub overhead: f64,
-    /// Take a state whenever this time has passed, e.g. 500ms, 30s, 5m
+    /// Take a heap state at this interval, e.g. 500ms, 30s, 5m
     #[arg(long, value_name = "TIME", value_parser = every, conflicts_with = "at")]
     pub every: Option<Duration>,
-    /// Take a state after these collections: `full-gc`, or `gc:N` for every N-th
-    /// [default: after any, when the overhead allows it]
+    /// Take a heap state after these collections: `full-gc`, or `gc:N` for every N-th [default:
+    /// after any, when the overhead allows it]
     #[arg(long, value_name = "WHEN", value_parser = at)]
     pub at: Option<When>,
-    /// Which objects can be told apart over time: the heads of data structures, all, or none
+    /// Follow these objects over time: the heads of data structures, all objects, or none
     #[arg(long, value_name = "OBJECTS", default_value = "heads")]
     pub identity: IdentityArgument,
-    /// Frames of the stacks of sampled allocations
+    /// Keep at most this many stack frames of each sampled allocation
     #[arg(long, value_name = "FRAMES", default_value_t = 32, value_parser = clap::value_parser!(u32).range(0..=1024))]
     pub stacks: u32,
-    /// Record values of primitive fields and arrays too, among them all texts
+    /// Also record the values of primitive fields and arrays, including all strings
     #[arg(long)]
     pub contents: bool,
-    /// The trace [default: anthill-PID.trace]
+    /// Write the trace to FILE [default: anthill-PID.trace]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Replace the trace if it is there already
+    /// Overwrite an existing trace
     #[arg(long)]
     pub replace: bool,
-    /// Where the JVM puts its dumps until they are converted [default: memory, or beside the trace]
+    /// Keep the JVM's dumps in DIR until they are converted [default: memory, or next to the trace]
     #[arg(long, value_name = "DIR")]
     pub spool: Option<PathBuf>,
-    /// Append violations of the program's GC assertions to this file, as lines of JSON
+    /// Append violations of the program's GC assertions to FILE, as lines of JSON
     #[arg(long, value_name = "FILE")]
     pub violations: Option<PathBuf>,
 }
@@ -106,6 +106,10 @@ impl RecordingArguments {
                 checker: Arc::new(ProgramAssertions),
                 violations: self.violations.as_deref().and_then(absolute),
             }),
+            analysis: StateAnalysis {
+                reachable: anthill_session::reachable,
+                structures: anthill_session::followed_structures,
+            },
             overhead: self.overhead / 100.0,
             when: every.or(self.at).unwrap_or(When::Affordable),
             identity: match self.identity {

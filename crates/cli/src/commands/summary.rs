@@ -1,28 +1,22 @@
 //! `anthill summary`: what is in a dump, how it was read, and what is missing from it.
 
-use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 
+use anthill_api::summary::{Answer, RecordedState, Summary, Unreachable};
+use anthill_api::{HeapQuestion, RootKind, Strength, window_sentence};
 use anthill_graph::Convention;
-use anthill_heap::{HeapState, ObjectId, RootKind, RootOrigin, Strength};
-use anthill_session::{Analysis, Grouping, History, LeakWindow, Recording, Row};
 use anthill_trace::elapsed;
 use clap::Args;
-use serde::Serialize;
 
-use crate::commands::dominators::{JsonItem, largest};
-use crate::commands::timeline;
+use crate::asked::Asked;
 use crate::failure::Failure;
-use crate::names::ClassNames;
+use crate::keep::kept;
 use crate::output::table::{Align, Table};
-use crate::output::units::{bytes, count, counted, date, separated, share};
+use crate::output::units::{bytes, count, counted, date, share};
 use crate::output::{Out, json};
-use crate::report::window_sentence;
+use crate::recorded::recording;
 use crate::source::{Source, SourceArguments};
 
-/// Show what is in a dump, how it was read, and what is missing from it
-///
-/// Start here: how much is alive, how much is garbage, which classes and objects keep most of it.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -35,269 +29,57 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     pub source: SourceArguments,
-    /// Leave out the objects that keep most alive, which take longer than the rest
-    #[arg(long)]
-    pub brief: bool,
+    #[command(flatten)]
+    pub asked: Asked<Summary>,
 }
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
-    let summary = Summary::new(source, arguments.brief)?;
+    let summary = arguments.asked.question(arguments.source.json)?;
+    let answer = summary.answer(source)?;
     let mut out = source.out();
     if arguments.source.json {
-        json::print(&mut out, source, "summary", &summary)
+        json::print::<Summary>(&mut out, source, &answer)
     } else {
-        summary.text(source, &mut out)
+        let page = Page {
+            answer: &answer,
+            source,
+        };
+        page.text(&mut out)
     }
 }
 
-const TOP: usize = 5;
-
-#[derive(Serialize)]
-struct Summary {
-    /// Of a recording: the state that is summed up, and the recording around it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recording: Option<RecordedState>,
-    format: String,
-    /// Milliseconds since 1970.
-    timestamp: u64,
-    id_size: u8,
-    file_bytes: u64,
-    /// Bytes of the file as it is on the disk.
-    packed_bytes: Option<u64>,
-    dump: usize,
-    dumps: usize,
-    objects: u64,
-    shallow: u64,
-    reachable: Totals,
-    unreachable: Unreachable,
-    classes: u64,
-    classes_with_instances: u64,
-    loaders: u64,
-    threads: u64,
-    roots: Vec<Roots>,
-    index: Index,
-    assumed: Vec<Assumed>,
-    top_classes: Vec<TopClass>,
-    top_dominators: Vec<JsonItem>,
+/// The answer as a person reads it.
+struct Page<'a> {
+    answer: &'a Answer,
+    source: &'a Source,
 }
 
-#[derive(Clone, Copy, Serialize)]
-struct Totals {
-    objects: u64,
-    shallow: u64,
-}
-
-#[derive(Serialize)]
-struct Unreachable {
-    #[serde(flatten)]
-    all: Totals,
-    /// References that do not keep alive lead to them.
-    weakly_reachable: Totals,
-    /// Nothing in the file leads to them.
-    garbage: Totals,
-    /// How many wait to be finalized; what only they lead to is not counted.
-    finalizable: u64,
-    /// How many are referents of weak and phantom references; what only they lead to is not
-    /// counted.
-    weakly_held: u64,
-}
-
-#[derive(Serialize)]
-struct Roots {
-    kind: RootKind,
-    origin: RootOrigin,
-    roots: u64,
-}
-
-#[derive(Serialize)]
-struct Index {
-    used: bool,
-    /// Whether the next opening finds it.
-    kept: bool,
-    folder: Option<String>,
-}
-
-/// A class whose size the file does not tell.
-#[derive(Serialize)]
-struct Assumed {
-    class: String,
-    what: String,
-}
-
-#[derive(Serialize)]
-struct TopClass {
-    class: String,
-    objects: u64,
-    shallow: u64,
-    retained: u64,
-}
-
-/// A state and the recording it is from.
-#[derive(Serialize)]
-struct RecordedState {
-    state: u32,
-    states: usize,
-    time_ns: u64,
-    gc: Option<u64>,
-    mark: Option<String>,
-    pause_ns: u64,
-    contents: bool,
-    complete: bool,
-    leak_window: Option<LeakWindow>,
-    #[serde(skip)]
-    words: Vec<String>,
-    #[serde(skip)]
-    window: Option<String>,
-}
-
-impl RecordedState {
-    fn new(recording: &Recording) -> Result<Self, Failure> {
-        let (trace, state) = (recording.trace(), recording.state());
-        let history = History::of_trace(trace.path())?;
-        let mut words = timeline::recording(trace, &history);
-        let gc = state
-            .gc
-            .map_or(String::new(), |gc| format!(", after gc:{gc}"));
-        let mark = state.mark.as_ref();
-        let mark = mark.map_or(String::new(), |mark| format!(", for mark:{mark}"));
-        words.push(format!(
-            "state #{} of {}, at {}{gc}{mark}, {}",
-            state.number,
-            trace.states().len(),
-            elapsed(state.time),
-            match state.contents {
-                true => "with contents",
-                false => "without contents (--contents records them)",
-            }
-        ));
-        Ok(RecordedState {
-            state: state.number,
-            states: trace.states().len(),
-            time_ns: state.time,
-            gc: state.gc,
-            mark: state.mark.clone(),
-            pause_ns: state.pause,
-            contents: state.contents,
-            complete: trace.is_complete(),
-            leak_window: history.window,
-            words,
-            window: history
-                .window
-                .map(|window| window_sentence(&history.moments, window)),
-        })
-    }
-
+impl Page<'_> {
     fn text(&self, out: &mut Out) -> Result<(), Failure> {
-        for words in &self.words {
-            out.line(format!("  {words}"))?;
-        }
-        if let Some(window) = &self.window {
-            out.wrapped(&format!("  {window}"), 2)?;
-        }
-        Ok(())
-    }
-}
-
-impl Summary {
-    fn new(source: &Source, brief: bool) -> Result<Self, Failure> {
-        let session = &source.session;
-        let (state, info) = (session.state(), session.info());
-        let analysis = session.analysis()?;
-        let total = analysis.total();
-        let unreachable = Totals {
-            objects: total.unreachable_objects,
-            shallow: total.unreachable_shallow,
-        };
-        let weakly_reachable = Totals {
-            objects: analysis.weakly_reachable.objects,
-            shallow: analysis.weakly_reachable.bytes,
-        };
-        Ok(Summary {
-            recording: session.recording().map(RecordedState::new).transpose()?,
-            format: info.format.clone(),
-            timestamp: info.timestamp,
-            id_size: info.id_size,
-            file_bytes: info.bytes,
-            packed_bytes: std::fs::metadata(session.path())
-                .ok()
-                .map(|file| file.len())
-                .filter(|&packed| packed != info.bytes),
-            dump: info.dump,
-            dumps: info.dumps,
-            objects: total.objects,
-            shallow: total.shallow,
-            reachable: Totals {
-                objects: total.retained_objects,
-                shallow: total.retained,
-            },
-            unreachable: Unreachable {
-                all: unreachable,
-                weakly_reachable,
-                garbage: Totals {
-                    objects: unreachable.objects - weakly_reachable.objects,
-                    shallow: unreachable.shallow - weakly_reachable.shallow,
-                },
-                finalizable: referents(state, analysis, &[Strength::Finalizer]),
-                weakly_held: referents(state, analysis, &[Strength::Weak, Strength::Phantom]),
-            },
-            classes: state.classes().len() as u64,
-            classes_with_instances: analysis
-                .rows(Grouping::Class)
-                .iter()
-                .filter(|row| row.objects > 0)
-                .count() as u64,
-            loaders: analysis.groups().loaders.len() as u64,
-            threads: state.tables.threads.len() as u64,
-            roots: roots(source),
-            index: Index {
-                used: session.from_index(),
-                kept: session.index_folder().is_some() && session.notes().is_empty(),
-                folder: session
-                    .index_folder()
-                    .map(|path| path.display().to_string()),
-            },
-            assumed: state
-                .tables
-                .assumed
-                .iter()
-                .map(|(class, what)| Assumed {
-                    class: class.clone(),
-                    what: what.clone(),
-                })
-                .collect(),
-            top_classes: top_classes(source, analysis.rows(Grouping::Class)),
-            top_dominators: match brief {
-                true => Vec::new(),
-                false => largest(source, TOP)?,
-            },
-        })
-    }
-
-    fn text(&self, source: &Source, out: &mut Out) -> Result<(), Failure> {
-        let state = source.session.state();
-        out.heading(&source.name)?;
-        if let Some(recorded) = &self.recording {
-            recorded.text(out)?;
+        let source = self.source;
+        out.heading(&source.file)?;
+        if let Some(recorded) = &self.answer.recording {
+            recorded_state(recorded, out)?;
         } else {
             self.file_line(out)?;
         }
         out.line(format!("  {}", source.layout()))?;
         out.line(format!("  {}", source.session.convention()))?;
-        let index = match (&self.index.folder, self.index.used) {
-            (None, _) => "no index used or kept".to_owned(),
+        let index = match (&self.answer.index.folder, self.answer.index.used) {
+            (None, _) => "no index".to_owned(),
             (Some(folder), true) => format!("opened from the index in {folder}"),
-            (Some(folder), false) if self.index.kept => format!("index kept in {folder}"),
-            (Some(folder), false) => format!("the index could not be kept in {folder}"),
+            (Some(folder), false) if self.answer.index.kept => format!("index kept in {folder}"),
+            (Some(folder), false) => format!("cannot write the index to {folder}"),
         };
         out.line(format!("  {index}"))?;
-        if !state.tables.missing.is_empty() {
+        if !source.missing().is_empty() {
             out.blank()?;
-            out.heading("Missing from this file")?;
-            for missing in &state.tables.missing {
+            out.heading("Missing or different in this file")?;
+            for missing in source.missing() {
                 let place = missing.offset.map_or(String::new(), |offset| {
                     format!("at offset {}: ", count(offset))
                 });
-                out.line(format!("  {place}{}", separated(&missing.what)))?;
+                out.line(format!("  {place}{}", missing.what))?;
             }
         }
         out.blank()?;
@@ -306,30 +88,30 @@ impl Summary {
         self.hints(source.session.convention(), out)?;
         out.line(format!(
             "{} loaded by {}, {} of them with instances; {}",
-            counted(self.classes, "class", "classes"),
-            counted(self.loaders, "class loader", "class loaders"),
-            count(self.classes_with_instances),
-            counted(self.threads, "thread", "threads"),
+            counted(self.answer.classes, "class", "classes"),
+            counted(self.answer.loaders, "class loader", "class loaders"),
+            count(self.answer.classes_with_instances),
+            counted(self.answer.threads, "thread", "threads"),
         ))?;
         out.blank()?;
         self.root_table().print(out)?;
-        if !self.assumed.is_empty() {
+        if !self.answer.assumed.is_empty() {
             out.blank()?;
-            out.heading("Sizes that the file does not tell and that were assumed")?;
-            for assumed in &self.assumed {
+            out.heading("Assumed sizes (the file does not determine them)")?;
+            for assumed in &self.answer.assumed {
                 out.line(format!("  {}: {}", assumed.class, assumed.what))?;
             }
         }
-        let classes = self.top_classes.iter();
+        let classes = self.answer.top_classes.iter();
         let classes = classes.map(|class| (class.retained, &class.class));
         out.blank()?;
-        self.top_table("classes that keep most alive", classes)
+        self.top_table("largest classes by retained size", classes)
             .print(out)?;
-        let dominators = self.top_dominators.iter();
+        let dominators = self.answer.top_dominators.iter();
         let dominators = dominators.map(|item| (item.retained, &item.label));
-        if !self.top_dominators.is_empty() {
+        if !self.answer.top_dominators.is_empty() {
             out.blank()?;
-            self.top_table("objects that keep most alive", dominators)
+            self.top_table("largest objects by retained size", dominators)
                 .print(out)?;
         }
         Ok(out.flush()?)
@@ -337,20 +119,20 @@ impl Summary {
 
     /// What the file of a dump is.
     fn file_line(&self, out: &mut Out) -> Result<(), Failure> {
-        let dumps = if self.dumps > 1 {
-            format!(", dump {} of {}", self.dump, self.dumps)
+        let dumps = if self.answer.dumps > 1 {
+            format!(", dump {} of {}", self.answer.dump, self.answer.dumps)
         } else {
             String::new()
         };
-        let packed = self.packed_bytes.map_or(String::new(), |packed| {
-            format!(" unpacked from a file of {}", bytes(packed))
+        let packed = self.answer.packed_bytes.map_or(String::new(), |packed| {
+            format!(" decompressed from {}", bytes(packed))
         });
         out.line(format!(
             "  {}, {}{packed}, {}-byte ids, taken {}{dumps}",
-            self.format,
-            bytes(self.file_bytes),
-            self.id_size,
-            date(self.timestamp),
+            self.answer.format,
+            bytes(self.answer.file_bytes),
+            self.answer.id_size,
+            date(self.answer.timestamp),
         ))?;
         Ok(())
     }
@@ -361,27 +143,27 @@ impl Summary {
             finalizable,
             weakly_held,
             ..
-        } = self.unreachable;
+        } = self.answer.unreachable;
         if finalizable > 0 {
             let (wait, they) = match finalizable {
-                1 => ("object waits", "it counts"),
-                _ => ("objects wait", "they count"),
+                1 => ("object waits", "it"),
+                _ => ("objects wait", "them"),
             };
             out.line(format!(
-                "{} {wait} to be finalized; with --keep {} {they} as alive",
+                "{} {wait} to be finalized; --keep {} counts {they} as alive",
                 count(finalizable),
-                keep(convention, &["finalizer"]),
+                kept(convention, &[Strength::Finalizer]),
             ))?;
         }
         if weakly_held > 0 {
             let (are, they) = match weakly_held {
-                1 => ("object is", "it counts"),
-                _ => ("objects are", "they count"),
+                1 => ("object is", "it"),
+                _ => ("objects are", "them"),
             };
             out.line(format!(
-                "{} {are} held only weakly; with --keep {} {they} as alive",
+                "{} {are} held only weakly; --keep {} counts {they} as alive",
                 count(weakly_held),
-                keep(convention, &["weak", "phantom"]),
+                kept(convention, &[Strength::Weak, Strength::Phantom]),
             ))?;
         }
         if finalizable + weakly_held > 0 {
@@ -399,20 +181,24 @@ impl Summary {
         let mut row = |name: &str, objects, shallow| {
             table.row([name.to_owned(), count(objects), bytes(shallow)]);
         };
-        row("in the dump", self.objects, self.shallow);
-        row("reachable", self.reachable.objects, self.reachable.shallow);
+        row("in the dump", self.answer.objects, self.answer.shallow);
+        row(
+            "reachable",
+            self.answer.reachable.objects,
+            self.answer.reachable.shallow,
+        );
         let Unreachable {
             weakly_reachable,
             garbage,
             ..
-        } = &self.unreachable;
+        } = &self.answer.unreachable;
         row(
-            "only through references that do not keep alive",
+            "weakly reachable only",
             weakly_reachable.objects,
             weakly_reachable.shallow,
         );
         row(
-            "without any root: garbage, or held inside the JVM",
+            "garbage, or held only inside the JVM",
             garbage.objects,
             garbage.shallow,
         );
@@ -425,11 +211,11 @@ impl Summary {
             ("kind", Align::Left),
             ("named in the dump as", Align::Left),
         ]);
-        for roots in &self.roots {
+        for roots in &self.answer.roots {
             table.row([
                 count(roots.roots),
                 kind_name(roots.kind).to_owned(),
-                roots.origin.label().to_owned(),
+                roots.named.to_owned(),
             ]);
         }
         table
@@ -448,7 +234,7 @@ impl Summary {
         for (retained, name) in rows.filter(|row| row.0 > 0) {
             table.row([
                 bytes(retained),
-                share(retained, self.reachable.shallow),
+                share(retained, self.answer.reachable.shallow),
                 name.clone(),
             ]);
         }
@@ -456,67 +242,28 @@ impl Summary {
     }
 }
 
-fn top_classes(source: &Source, rows: &[Row]) -> Vec<TopClass> {
-    let names = ClassNames::new(&source.session);
-    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-    order.sort_by_key(|&class| std::cmp::Reverse(rows[class as usize].retained));
-    let top = order.into_iter().take(TOP);
-    top.map(|class| {
-        let row = rows[class as usize];
-        TopClass {
-            class: names.unambiguous(class),
-            objects: row.objects,
-            shallow: row.shallow,
-            retained: row.retained,
-        }
-    })
-    .collect()
-}
-
-/// The kinds of references that keep alive, and more, as `--keep` takes them.
-fn keep(convention: Convention, more: &[&'static str]) -> String {
-    let kinds = [
-        ("soft", convention.soft),
-        ("weak", convention.weak),
-        ("phantom", convention.phantom),
-        ("finalizer", convention.finalizer),
-    ];
-    let kept = kinds
-        .iter()
-        .filter(|(kind, kept)| *kept || more.contains(kind));
-    kept.map(|&(kind, _)| kind).collect::<Vec<_>>().join(",")
-}
-
-/// How many unreachable objects are referents of reachable references of these strengths.
-fn referents(state: &HeapState, analysis: &Analysis, strengths: &[Strength]) -> u64 {
-    let columns = &state.columns;
-    let references = columns.referrers_by_referent.iter();
-    let referents: HashSet<ObjectId> = references
-        .zip(columns.referents.iter())
-        .filter(|&(&from, &to)| {
-            let strength = state.class(from).reference;
-            strength.is_some_and(|strength| strengths.contains(&strength))
-                && analysis.dominators.is_reachable(from)
-                && !analysis.dominators.is_reachable(to)
-        })
-        .map(|(_, &to)| to)
-        .collect();
-    referents.len() as u64
-}
-
-fn roots(source: &Source) -> Vec<Roots> {
-    let mut counts = BTreeMap::new();
-    for root in &source.session.state().tables.roots {
-        *counts.entry((root.kind(), root.origin)).or_default() += 1;
+fn recorded_state(recorded: &RecordedState, out: &mut Out) -> Result<(), Failure> {
+    for words in recording(&recorded.recording) {
+        out.line(format!("  {words}"))?;
     }
-    counts
-        .into_iter()
-        .map(|((kind, origin), roots)| Roots {
-            kind,
-            origin,
-            roots,
-        })
-        .collect()
+    let gc = recorded.gc;
+    let gc = gc.map_or(String::new(), |gc| format!(", after gc:{gc}"));
+    let mark = recorded.mark.as_ref();
+    let mark = mark.map_or(String::new(), |mark| format!(", for mark:{mark}"));
+    out.line(format!(
+        "  state #{} of {}, at {}{gc}{mark}, {}",
+        recorded.state,
+        recorded.states,
+        elapsed(recorded.time_ns),
+        match recorded.contents {
+            true => "with contents",
+            false => "without contents (record with --contents to have them)",
+        }
+    ))?;
+    if let (Some(window), Some((from, to))) = (&recorded.leak_window, &recorded.window) {
+        out.wrapped(&format!("  {}", window_sentence(from, to, window)), 2)?;
+    }
+    Ok(())
 }
 
 /// The words a person knows a kind of roots by.

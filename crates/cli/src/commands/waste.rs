@@ -2,60 +2,58 @@
 
 use std::io::Write;
 
+use anthill_api::HeapQuestion;
+use anthill_api::waste::{Answer, Waste};
+use anthill_documents::waste::{example, title};
 use clap::Args;
 
+use crate::asked::Asked;
 use crate::failure::Failure;
 use crate::output::{Out, csv, json};
-use crate::report::{Redactor, Waste, text};
-use crate::source::{Source, SourceArguments, limit};
+use crate::report_text as text;
+use crate::source::{Source, SourceArguments};
 
-/// Find waste: duplicates, empty and sparse collections, collisions, boxes, null fields
-///
-/// Of each kind it says how many objects there are, how many bytes could be saved, which objects
-/// those are, and who holds them: the nearest static field or object of one of the program's own
-/// classes that alone keeps them alive. Only reachable objects count.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   anthill waste app.hprof
       How much could be saved, where, and who holds it?
   anthill waste app.hprof --limit 50
-      More examples of each kind
+      Show more examples of each kind
   anthill waste app.hprof --csv > waste.csv
-      One line for each example")]
+      Write one line for each example")]
 pub struct Arguments {
     #[command(flatten)]
     pub source: SourceArguments,
-    /// How many rows and holders of each kind; 0 for all
-    #[arg(long, value_name = "N", default_value = "10", value_parser = limit, allow_negative_numbers = true)]
-    pub limit: usize,
+    #[command(flatten)]
+    pub asked: Asked<Waste>,
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
 }
 
 pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
-    let most = super::or_all(arguments.limit);
-    let waste = Waste::new(&source.session, most, &Redactor::none())?;
+    let for_program = arguments.source.json || arguments.csv;
+    let answer = arguments.asked.question(for_program)?.answer(source)?;
     let mut out = source.out();
     if arguments.source.json {
-        json::print(&mut out, source, "waste", &waste)
+        json::print::<Waste>(&mut out, source, &answer)
     } else if arguments.csv {
-        print_csv(&waste, &mut out)
+        print_csv(&answer, &mut out)
     } else {
-        text::write_waste(&waste, waste.kinds.iter(), &mut out)?;
+        text::write_waste(&answer, answer.kinds.iter(), &mut out)?;
         Ok(out.flush()?)
     }
 }
 
-fn print_csv(waste: &Waste, out: &mut Out) -> Result<(), Failure> {
+fn print_csv(answer: &Answer, out: &mut Out) -> Result<(), Failure> {
     csv::line(
         out,
         &["kind", "class", "address", "objects", "savable", "what"],
     )?;
-    for kind in &waste.kinds {
+    for kind in &answer.kinds {
         // As in JSON.
-        let name = kind.title().replace(' ', "-");
+        let name = title(kind.kind).replace(' ', "-");
         for row in &kind.rows {
             let (objects, savable) = (row.objects.to_string(), row.savable.to_string());
             csv::line(
@@ -66,7 +64,7 @@ fn print_csv(waste: &Waste, out: &mut Out) -> Result<(), Failure> {
                     &row.address,
                     &objects,
                     &savable,
-                    &row.what(),
+                    &example(row),
                 ],
             )?;
         }

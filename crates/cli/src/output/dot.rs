@@ -2,18 +2,13 @@
 
 use std::fmt::Write;
 
-use anthill_session::{BranchClass, PathGraph, PathNode};
+use anthill_paths::{PathGraph, PathNode};
 
 use super::units::{count, counted};
 
 /// The graph in the DOT language, without edges that lead to less than `least` percent of the targets
-/// and what only those lead to. `name` gives classes their names.
-pub fn paths(
-    graph: &PathGraph,
-    title: &str,
-    least: f64,
-    name: impl Fn(BranchClass) -> String,
-) -> String {
+/// and what only those lead to. `names` has the classes of the nodes.
+pub fn paths(graph: &PathGraph, title: &str, least: f64, names: &[String]) -> String {
     let enough = least / 100.0 * graph.targets as f64;
     let edges: Vec<_> = graph
         .edges
@@ -29,16 +24,13 @@ pub fn paths(
     line("node [shape=box, fontname=\"Helvetica\"];");
     line("edge [fontname=\"Helvetica\", fontsize=10];");
     line(&format!("label={};", quoted(title)));
-    for (number, node) in graph.nodes.iter().enumerate() {
+    for (number, (node, name)) in graph.nodes.iter().zip(names).enumerate() {
         let used = |end: usize| end == number;
         if edges
             .iter()
             .any(|edge| used(edge.to) || edge.from.is_some_and(used))
         {
-            line(&format!(
-                "n{number} [{}];",
-                attributes(node, name(node.class))
-            ));
+            line(&format!("n{number} [{}];", attributes(node, name)));
         }
     }
     for (number, edge) in edges.iter().enumerate() {
@@ -64,7 +56,7 @@ pub fn paths(
     dot
 }
 
-fn attributes(node: &PathNode, class: String) -> String {
+fn attributes(node: &PathNode, class: &str) -> String {
     let mut label = format!("{class}\n{}", counted(node.objects, "object", "objects"));
     if node.targets > 0 {
         let _ = write!(label, "\n{} of the group", count(node.targets));
@@ -94,7 +86,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anthill_session::PathEdge;
+    use anthill_paths::{BranchClass, PathEdge};
 
     use super::*;
 
@@ -121,7 +113,8 @@ mod tests {
             ],
             targets: 1000,
         };
-        let dot = paths(&graph, "a\nb", 1.0, |class| format!("{class:?}"));
+        let names = [1, 2, 3].map(|number| format!("Instances({number})"));
+        let dot = paths(&graph, "a\nb", 1.0, &names);
         assert_eq!(
             dot,
             r##"digraph paths {

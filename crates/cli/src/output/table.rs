@@ -3,7 +3,8 @@
 
 use std::io;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use anthill_documents::cut;
+use unicode_width::UnicodeWidthStr;
 
 use super::{BOLD, Out};
 
@@ -115,38 +116,9 @@ pub fn fit(line: &str, out: &Out) -> String {
     width(out).map_or(line.to_owned(), |width| cut(line, width.max(NARROWEST)))
 }
 
-/// The text, or its beginning and end around an ellipsis if it is too wide.
-pub fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let half = width.saturating_sub(1) / 2;
-    let head = prefix(text.chars(), width.saturating_sub(1) - half);
-    let tail: String = prefix(text.chars().rev(), half).chars().rev().collect();
-    format!("{head}…{tail}")
-}
-
-fn prefix(chars: impl Iterator<Item = char>, width: usize) -> String {
-    let mut left = width;
-    chars
-        .take_while(|char| {
-            let fits = char.width().unwrap_or(0) <= left;
-            left -= char.width().unwrap_or(0).min(left);
-            fits
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_is_cut_in_the_middle_by_its_width_on_screen() {
-        assert_eq!(cut("java.lang.String", 16), "java.lang.String");
-        assert_eq!(cut("java.lang.String", 9), "java…ring");
-        assert_eq!(cut("クラスクラス", 5), "ク…ス");
-    }
 
     #[test]
     fn only_text_gives_way() {

@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use anthill_heap::HeapBuilder;
-use anthill_hprof::RecordedValues;
+use anthill_heap::{HeapBuilder, RecordedValues};
 use anthill_testkit::{DumpOptions, Jdk, Sample, skipped};
 use anthill_trace::{Event, Facts, StateToWrite, TraceWriter, Violation};
 use serde_json::Value;
@@ -240,7 +239,7 @@ fn a_recording_is_checked_in_every_state() {
     assert_eq!(one.code, 0, "{}{}", one.out, one.err);
     assert!(one.out.contains("growth needs two states"), "{}", one.out);
     let text = run(&["check", trace, rules, "--no-index"]).out;
-    assert!(text.contains("in 7 of 24 states, for 1m"), "{text}");
+    assert!(text.contains("in 7 of 24 states, for up to 1m"), "{text}");
 }
 
 #[test]
@@ -378,16 +377,12 @@ fn mistakes_in_rules_are_shown_before_anything_is_opened() {
     std::fs::write(&rules, "rule a: dead A\nrule b: at mots 1 B\n").unwrap();
     let ran = run(&["check", "nowhere.hprof", rules.to_str().unwrap()]);
     assert_eq!(ran.code, 2);
-    let expected = "mistaken.rules, line 2, column 12: `most` or `least` should come here, not `mots`; \
+    let expected = "mistaken.rules, line 2, column 12: expected `most` or `least`, found `mots`; \
                     did you mean `most`?\n  rule b: at mots 1 B\n             ^\n";
     assert!(ran.err.contains(expected), "{}", ran.err);
     let ran = run(&["check", "nowhere.hprof", "--rule", "dead group(reachd(A))"]);
     assert_eq!(ran.code, 2);
-    assert!(
-        ran.err.contains("there is no function `reachd`"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("unknown function `reachd`"), "{}", ran.err);
     let ran = run(&[
         "check",
         "nowhere.hprof",
@@ -396,9 +391,5 @@ fn mistakes_in_rules_are_shown_before_anything_is_opened() {
         "--rule",
         "dead A",
     ]);
-    assert!(
-        ran.err.contains("there are two rules `dead A`"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("duplicate rule `dead A`"), "{}", ran.err);
 }

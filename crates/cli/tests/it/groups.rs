@@ -104,7 +104,7 @@ fn both_caches_are_inspected_together() {
     for part in [
         "the group itself        2",
         "2 root objects keep it alive",
-        "What would be freed with it",
+        "GC closure (everything that would be freed with it)",
         "static nameCache → java.util.HashMap",
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
@@ -172,7 +172,7 @@ fn groups_are_kept_used_and_forgotten() {
     fn joined<'a>(arguments: &[&'a str], folder: &'a str) -> Vec<&'a str> {
         [arguments, &["--index", folder]].concat()
     }
-    assert!(print(&joined(&["groups", DUMP], folder)).contains("no groups are kept"));
+    assert!(print(&joined(&["groups", DUMP], folder)).contains("no groups are saved"));
     print(&joined(
         &["groups", DUMP, "--save", "caches", CACHES],
         folder,
@@ -219,23 +219,21 @@ fn groups_are_kept_used_and_forgotten() {
     );
     assert_eq!(run(&joined(&["inspect", DUMP, "products"], folder)).code, 1);
     // A group that was damaged is not used, and that is said.
-    let caches = std::fs::read_dir(index.path())
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap();
-    std::fs::write(caches.path().join("group-caches"), "no index").unwrap();
+    let inside = std::fs::read_dir(index.path()).unwrap();
+    let mut inside = inside.map(|entry| entry.unwrap().path());
+    let folder_of_dump = inside.find(|path| path.is_dir()).unwrap();
+    std::fs::write(folder_of_dump.join("group-caches"), "no index").unwrap();
     let ran = run(&joined(&["groups", DUMP], folder));
     assert!(
         ran.err
-            .contains("`caches` was kept for another dump or is damaged")
+            .contains("ignoring saved group `caches`: it belongs to another dump or is damaged")
     );
-    assert!(ran.out.contains("no groups are kept"));
+    assert!(ran.out.contains("no groups are saved"));
     let ran = run(&joined(&["inspect", DUMP, "caches"], folder));
     assert!(ran.code == 1 && ran.err.contains("damaged"), "{}", ran.err);
     let ran = run(&["groups", DUMP, "--no-index", "--save", "x", "byte[]"]);
     assert!(
-        ran.code == 2 && ran.err.contains("beside the index"),
+        ran.code == 2 && ran.err.contains("next to the index"),
         "{}",
         ran.err
     );

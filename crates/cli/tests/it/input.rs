@@ -55,7 +55,7 @@ fn a_truncated_dump_is_analysed_and_says_so() {
     assert_eq!(summary.err, "");
     // Whoever reads the numbers must know first.
     let place = |text: &str| summary.out.find(text).expect(text);
-    assert!(place("Missing from this file") < place("in the dump"));
+    assert!(place("Missing or different in this file") < place("in the dump"));
     let Ran { out, .. } = run(&["summary", path, "--json"]);
     let result: serde_json::Value = serde_json::from_str(&out).unwrap();
     let missing = result["missing"].as_array().unwrap();
@@ -76,10 +76,10 @@ fn an_index_that_cannot_be_kept_is_not_said_to_be() {
     let Ran { code, out, err } = run(&["summary", DEMO, "--index", "/dev/null/nowhere"]);
     assert_eq!(code, 0);
     assert!(
-        out.contains("  the index could not be kept in /dev/null/"),
+        out.contains("  cannot write the index to /dev/null/"),
         "{out}"
     );
-    assert!(err.contains("the index could not be kept"), "{err}");
+    assert!(err.contains("cannot write the index"), "{err}");
 }
 
 #[test]
@@ -113,18 +113,18 @@ fn the_advice_fits_what_is_wrong() {
     for (arguments, message, advice) in [
         (
             vec!["summary", DEMO, "--dump", "2", "--no-index"],
-            "there is no dump number 2 in the file: it holds 1",
-            "without it, the last dump is taken",
+            "there is no dump number 2 in the file: it contains 1",
+            "or omit it to use the last one",
         ),
         (
             vec!["summary", folder.path().to_str().unwrap()],
-            "it is a folder",
-            "Name the heap dump in it.",
+            "is a directory",
+            "Give the heap dump in it.",
         ),
         (
             vec!["summary", empty.to_str().unwrap()],
             "the file is empty\n",
-            "check that it was copied whole",
+            "Check that the file was copied completely",
         ),
         (
             vec!["object", DEMO, class, "--no-index"],
@@ -157,7 +157,7 @@ fn what_is_not_there_is_exit_code_1_with_a_suggestion() {
         ),
         (
             ["object", DEMO, "0x123", "--no-index"],
-            "there is no object at 0x123 in this dump",
+            "no object at 0x123 in this dump",
         ),
         (
             ["threads", DEMO, "--name=mein", "--no-index"],

@@ -260,14 +260,14 @@ fn what_is_not_kept_alive_says_by_which_references_it_is_reached() {
         with_number("phantom", "ByPhantom"),
         (
             said("Finalizable"),
-            "1 object is unreachable: only references that do not keep alive lead there \
+            "1 object is unreachable: only references that do not keep objects alive lead there \
              (finalizer); `--keep soft,finalizer` follows them"
                 .to_owned(),
         ),
         (
             said("Garbage"),
             format!(
-                "{} objects are all unreachable: nothing in the dump leads there",
+                "{} objects are all unreachable: no GC root in the dump leads there",
                 fixture.said("Garbage instances")
             ),
         ),

@@ -1,8 +1,8 @@
 //! The web view's server: answers are those of the commands, and only who has the token gets them.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -11,17 +11,17 @@ use crate::program::{self, command, json, print};
 use crate::recording::growing;
 
 /// A server that ends with the test.
-struct Server {
-    child: Child,
+pub struct Server {
+    pub child: Child,
     /// Host and port.
-    host: String,
-    token: String,
+    pub host: String,
+    pub token: String,
 }
 
-struct Response {
-    status: u16,
+pub struct Response {
+    pub status: u16,
     head: String,
-    body: String,
+    pub body: String,
 }
 
 impl Response {
@@ -32,8 +32,12 @@ impl Response {
 
 impl Server {
     fn start(files: &[&str]) -> Self {
-        let arguments = [&["open", "--no-browser"], files].concat();
-        let mut child = command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+        Server::started(command(&[&["open", "--no-browser"], files].concat()))
+    }
+
+    /// A server that a command starts.
+    pub fn started(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         output.read_line(&mut line).unwrap();
@@ -46,7 +50,7 @@ impl Server {
         }
     }
 
-    fn get(&self, path: &str) -> Response {
+    pub fn get(&self, path: &str) -> Response {
         let token = format!("Authorization: Bearer {}", self.token);
         self.request("GET", path, &[&format!("Host: {}", self.host), &token])
     }
@@ -71,14 +75,17 @@ impl Server {
     }
 
     fn send(&self, method: &str, path: &str, headers: &[&str]) -> TcpStream {
-        let mut stream = TcpStream::connect(&self.host).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(300)))
-            .unwrap();
+        self.try_send(method, path, headers).unwrap()
+    }
+
+    /// Fails when the server is gone.
+    pub fn try_send(&self, method: &str, path: &str, headers: &[&str]) -> io::Result<TcpStream> {
+        let mut stream = TcpStream::connect(&self.host)?;
+        stream.set_read_timeout(Some(Duration::from_secs(300)))?;
         let headers = headers.join("\r\n");
         let request = format!("{method} {path} HTTP/1.1\r\n{headers}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        stream
+        stream.write_all(request.as_bytes())?;
+        Ok(stream)
     }
 
     /// The sources once they are all read.
@@ -320,7 +327,7 @@ fn pages_reach_no_other_files() {
         let response = server.get(&format!("/api/v1/sources/0/{question}"));
         let told = response.json()["error"]["message"].to_string();
         assert!(
-            told.contains("at the command line only"),
+            told.contains("only on the command line"),
             "{question}: {told}"
         );
     }
@@ -377,6 +384,35 @@ fn the_description_lists_what_can_be_asked() {
         "{names:?}"
     );
     assert!(!paths.contains_key("/api/v1/sources/{source}/record"));
+    let schema = |name: &str| {
+        let parameters = histogram["parameters"].as_array().unwrap();
+        let found = parameters
+            .iter()
+            .find(|parameter| parameter["name"] == name);
+        found.unwrap()["schema"].clone()
+    };
+    assert_eq!(schema("source")["maximum"], 0, "one file is open");
+    assert_eq!(schema("limit")["type"], "integer");
+    assert!(histogram["responses"]["401"].is_object());
+}
+
+#[test]
+fn addresses_that_make_no_sense_are_refused_in_the_same_form() {
+    let dump = sample("open-addresses.hprof");
+    let server = Server::start(&[&dump]);
+    for (path, status) in [
+        ("/api/v1/sources/-1/summary", 404),
+        ("/api/v1/sources/first/summary", 404),
+        ("/api/v1/sources/1/classifiers", 404),
+        ("/api/v1/sources/99999999999999999999/summary", 404),
+        ("/api/v1/sources/%FF/summary", 400),
+        ("/api/v1/sources/0/threads?exact=perhaps", 400),
+    ] {
+        let response = server.get(path);
+        assert_eq!(response.status, status, "{path}: {}", response.body);
+        let said = response.json();
+        assert!(said["error"]["message"].is_string(), "{path}: {said}");
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anthill_heap::{BitSet, HeapBuilder, Quiet};
-use anthill_hprof::{Dump, RecordedValues};
+use anthill_heap::{BitSet, HeapBuilder, Quiet, RecordedValues};
+use anthill_hprof::Dump;
 use anthill_testkit::{DumpOptions, Jdk, Sample as Program, skipped};
 use anthill_trace::{
     Cost, Dropped, Event, Facts, Gc, Mark, Moment, Sample, StateKind, StateToWrite, TraceWriter,
@@ -228,7 +228,7 @@ fn the_timeline_is_split_by_what_every_state_says_by_itself() {
     );
     assert_eq!(csv.lines().count(), 1 + 24 + 2 * 2);
     let text = print(&["timeline", file, "--by=is_array", "--states=3"]);
-    assert!(text.contains("split at 3 of 24 states"), "{text}");
+    assert!(text.contains("based on 3 of 24 states"), "{text}");
     let mistake = run(&["timeline", file, "--by=typ"]);
     assert!(
         mistake.code == 2 && mistake.err.contains("--by, column 1"),
@@ -273,10 +273,7 @@ fn of_hundreds_of_states_some_are_looked_into() {
     }
     assert_eq!(growth["heap_growth"], all["heap_growth"]);
     let text = print(&["growth", file]);
-    assert!(
-        text.contains("270 states between were not looked into"),
-        "{text}"
-    );
+    assert!(text.contains("270 states in between skipped"), "{text}");
 }
 
 /// Every reachable object is in one layer, whether its package has sub-packages or not.
@@ -320,7 +317,7 @@ fn a_state_of_a_recording_is_opened_by_its_point() {
     }
     let text = print(&["summary", file, "--at", "after deploy"]);
     for words in [
-        "recording of OpenJDK 64-Bit Server VM 17.0.12+7, G1, at most 512.0 MB heap, 2 cores",
+        "recording of OpenJDK 64-Bit Server VM 17.0.12+7, G1, maximum heap 512.0 MB, 2 cores",
         "state #13 of 24, at 2m10s, after gc:26, for mark:after deploy, without contents",
         "The heap keeps growing from #",
     ] {

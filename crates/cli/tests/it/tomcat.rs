@@ -98,6 +98,8 @@ fn a_running_thread_holds_the_loader() {
         let redacted = redacted(path, "contents");
         assert!(!redacted.contains("shop-refresher"), "{redacted}");
         assert!(redacted.contains("shop.Product"), "{redacted}");
+        let loader = "The class loader is DESTROYED, but still held";
+        assert!(redacted.contains(loader), "{redacted}");
     });
 }
 

@@ -51,7 +51,7 @@ pub(super) fn android(observed: &Observed, hierarchy: &Hierarchy) -> Derived {
         stack_chunk: None,
         assumed: vec![Assumed {
             class: None,
-            what: "Android: sizes are a header of 8 bytes and the sum of the fields".into(),
+            what: "Android: sizes are an 8-byte header plus the fields".into(),
         }],
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    pub fn note(&mut self, size: u64, gap: u64, weight: i64) {
+    pub(super) fn note(&mut self, size: u64, gap: u64, weight: i64) {
         if size == gap {
             self.exact += weight;
         } else if size > gap {
@@ -22,7 +22,7 @@ impl Agreement {
         }
     }
 
-    pub fn note_class(&mut self, size: u32, gaps: &Gaps) {
+    pub(super) fn note_class(&mut self, size: u32, gaps: &Gaps) {
         if let Some((gap, count)) = gaps.believed() {
             let weight = match count {
                 1 => 1,
@@ -33,7 +33,7 @@ impl Agreement {
         }
     }
 
-    pub fn score(&self) -> i64 {
+    pub(super) fn score(&self) -> i64 {
         self.exact - 2 * self.too_large
     }
 }

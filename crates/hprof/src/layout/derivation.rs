@@ -26,7 +26,7 @@ pub(super) struct Derivation<'a> {
 }
 
 impl<'a> Derivation<'a> {
-    pub fn new(
+    pub(super) fn new(
         observed: &'a Observed<'a>,
         hierarchy: &'a Hierarchy,
         release: Release,
@@ -57,7 +57,7 @@ impl<'a> Derivation<'a> {
         self.hierarchy.order.iter().filter_map(variants).collect()
     }
 
-    pub fn assume(&mut self, class: Option<u32>, what: impl Into<String>) {
+    pub(super) fn assume(&mut self, class: Option<u32>, what: impl Into<String>) {
         let what = what.into();
         self.assumed.push(Assumed { class, what });
     }
@@ -126,7 +126,7 @@ impl<'a> Derivation<'a> {
     }
 
     /// Finds what the JVM adds to classes where releases differ.
-    pub fn choose_variants(&mut self) {
+    pub(super) fn choose_variants(&mut self) {
         for (class, variants) in self.choices().into_iter().take(MOST_CHOICES) {
             let subtree = self.subtree(class);
             let is_mirror = self.observed.classes[class as usize].name == "java.lang.Class";
@@ -202,7 +202,7 @@ impl<'a> Derivation<'a> {
     /// Finds classes of the program that are `@Contended`: their instances lie at a distance
     /// that the rules give for contended fields and not otherwise. A lone instance proves this
     /// only where no garbage lies between objects.
-    pub fn find_contended(&mut self) {
+    pub(super) fn find_contended(&mut self) {
         let geometry = self.layout.geometry();
         let dense = self.is_dense();
         let empty = Places::empty(&geometry);
@@ -224,9 +224,14 @@ impl<'a> Derivation<'a> {
             if let Some(padded) = choices.flatten() {
                 let gaps = &self.observed.classes[class as usize].gaps;
                 match (gaps.instances, dense) {
-                    (1, true) => self.assume(Some(class), "contended, as its only instance lies"),
+                    (1, true) => self.assume(
+                        Some(class),
+                        "contended, judging by the place of \
+                    its only instance",
+                    ),
                     (1, false) => {
-                        let what = "not contended, although its only instance lies as if it were";
+                        let what = "not contended, although its only instance is placed as if it \
+                        were";
                         self.assume(Some(class), what);
                     }
                     _ => {}
@@ -276,7 +281,7 @@ impl<'a> Derivation<'a> {
 
     /// An object ends before the next one begins, whatever the rules say; and where fields are
     /// unknown, nothing else tells the size.
-    pub fn respect_gaps(&mut self) {
+    pub(super) fn respect_gaps(&mut self) {
         let classes = self.observed.classes;
         for (class, shape) in classes.iter().enumerate() {
             let gap = shape.gaps.believed().map(|(gap, _)| gap);
@@ -297,7 +302,7 @@ impl<'a> Derivation<'a> {
         }
     }
 
-    pub fn finish(mut self) -> Derived {
+    pub(super) fn finish(mut self) -> Derived {
         let classes = self.observed.classes;
         let position = |name| classes.iter().position(|shape| shape.name == name);
         let mirror_sizes = match position("java.lang.Class") {

@@ -76,7 +76,7 @@ pub(super) struct Places {
 
 impl Places {
     /// An object without fields.
-    pub fn empty(geometry: &Geometry) -> Places {
+    pub(super) fn empty(geometry: &Geometry) -> Places {
         Places {
             holes: Vec::new(),
             end: geometry.header,
@@ -87,7 +87,7 @@ impl Places {
     }
 
     /// The places after `declared` was added below this superclass.
-    pub fn extended(&self, geometry: &Geometry, declared: &Declared) -> Places {
+    pub(super) fn extended(&self, geometry: &Geometry, declared: &Declared) -> Places {
         if self.total > LARGEST_OBJECT {
             return self.clone();
         }
@@ -100,7 +100,7 @@ impl Places {
     }
 
     /// Size of an instance.
-    pub fn size(&self, geometry: &Geometry, alignment: u32) -> u32 {
+    pub(super) fn size(&self, geometry: &Geometry, alignment: u32) -> u32 {
         align(align(self.total, geometry.word), alignment)
     }
 

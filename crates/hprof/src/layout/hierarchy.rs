@@ -11,7 +11,7 @@ pub(super) struct Hierarchy {
 }
 
 impl Hierarchy {
-    pub fn of(classes: &[ClassShape]) -> Hierarchy {
+    pub(super) fn of(classes: &[ClassShape]) -> Hierarchy {
         let count = classes.len();
         let mut supers: Vec<Option<u32>> = classes
             .iter()
@@ -48,7 +48,7 @@ impl Hierarchy {
     }
 
     /// For every class whether it or a superclass is marked.
-    pub fn spread(&self, mut marked: Vec<bool>) -> Vec<bool> {
+    pub(super) fn spread(&self, mut marked: Vec<bool>) -> Vec<bool> {
         for &class in &self.order {
             if let Some(above) = self.supers[class as usize] {
                 marked[class as usize] |= marked[above as usize];

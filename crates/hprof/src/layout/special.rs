@@ -49,7 +49,7 @@ pub(super) struct Release {
 }
 
 impl Release {
-    pub fn of(classes: &[ClassShape]) -> Release {
+    pub(super) fn of(classes: &[ClassShape]) -> Release {
         let mut release = Release::default();
         for class in classes {
             match class.name {

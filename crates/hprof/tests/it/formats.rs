@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use anthill_heap::{ClassKind, FieldType, RootOrigin, Value};
 
 use crate::open;
-use crate::writer::{Body, Writer};
+use anthill_testkit::hprof::{Body, Writer};
 
 /// java.lang.Object, a node class with fields `next` and `count`, and a root.
 fn classes(writer: &mut Writer) -> (u64, u64) {

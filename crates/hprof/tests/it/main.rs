@@ -1,9 +1,10 @@
 //! Opening dumps: files that no JVM at hand writes, damage of every kind, and values.
 
+#[cfg(unix)]
+mod cut;
 mod damage;
 mod formats;
 mod values;
-mod writer;
 
 use std::path::Path;
 

@@ -24,7 +24,7 @@ fn are_boxes(input: &WasteInput) -> Vec<bool> {
     input.classes_that(|class| BOXES.contains(&class.name.as_str()))
 }
 
-pub fn all<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> Finding {
+pub(super) fn all<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> Finding {
     let is_box = are_boxes(input);
     let state = input.graph.state;
     let mut collector = Collector::new(WasteKind::BoxedNumbers, holders);
@@ -37,7 +37,7 @@ pub fn all<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> Finding {
     collector.finish(input.most)
 }
 
-pub fn duplicates<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> Finding {
+pub(super) fn duplicates<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> Finding {
     let state = input.graph.state;
     let is_box = are_boxes(input);
     let classes = (0..).zip(&is_box);

@@ -2,7 +2,7 @@
 
 use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId};
 use anthill_hprof::Cursor;
-use anthill_structures::{Instance, Room};
+use anthill_structures::{Instance, SlotPolicy};
 use rayon::prelude::*;
 
 use super::finding::{Collector, Detail, Finding, RowsByClass, WasteKind};
@@ -15,25 +15,25 @@ const FEWEST_SLOTS: u64 = 16;
 const SPARSE: u64 = 4;
 
 /// A data structure that has its elements in an array of its own, or a node for each.
-pub struct Collection {
+pub(super) struct Collection {
     pub object: ObjectId,
     pub array: Option<ObjectId>,
     pub elements: u64,
     /// How the array is used; there is none if elements have nodes.
-    pub room: Option<Room>,
+    pub room: Option<SlotPolicy>,
     /// Whether the array has chains of entries in it, not elements.
     pub has_buckets: bool,
 }
 
 /// All reachable collections. Sets are not among them: theirs is the waste of the map in them.
-pub fn measure(input: &WasteInput) -> Vec<Collection> {
+pub(super) fn measure(input: &WasteInput) -> Vec<Collection> {
     let state = input.graph.state;
     let model = input.model;
     let classes = 0..state.classes().len() as ClassId;
     // By class: whether it is measured, and how its array is used.
-    let measured: Vec<(bool, Option<Room>)> = classes
+    let measured: Vec<(bool, Option<SlotPolicy>)> = classes
         .map(|class| {
-            let room = model.room(class);
+            let room = model.slot_policy(class);
             (room.is_some() || model.is_linked(class), room)
         })
         .collect();
@@ -45,7 +45,7 @@ pub fn measure(input: &WasteInput) -> Vec<Collection> {
             return None;
         }
         // Null elements leave no reference, but take up a slot.
-        let elements = model.stated(cursor, one.head).or(one.elements)?;
+        let elements = model.reported_size(cursor, one.head).or(one.elements)?;
         Some(Collection {
             object: one.head,
             array: model.storage(cursor, one.head),
@@ -60,7 +60,7 @@ pub fn measure(input: &WasteInput) -> Vec<Collection> {
         .collect()
 }
 
-pub fn findings<'a>(
+pub(super) fn findings<'a>(
     input: &WasteInput<'a>,
     collections: &[Collection],
     holders: &mut Holders<'a>,
@@ -68,12 +68,14 @@ pub fn findings<'a>(
     let mut storage = input.set();
     let arrays = collections.iter().filter_map(|collection| collection.array);
     arrays.for_each(|array| storage.insert(array));
+    let found = collections.iter();
+    let mut found: Vec<Wasted> = found
+        .filter_map(|collection| waste_of(input, collection))
+        .collect();
+    leave_what_is_held_otherwise(input, &mut found);
     let of_kind = |kind, holders: &mut Holders<'a>| {
-        let found = collections
-            .iter()
-            .filter_map(|collection| waste_of(input, collection))
-            .filter(|waste| waste.kind == kind);
-        add_up(input, kind, found, holders)
+        let of_kind = found.iter().filter(|waste| waste.kind == kind);
+        add_up(input, kind, of_kind, holders)
     };
     [
         of_kind(WasteKind::EmptyCollections, holders),
@@ -87,6 +89,8 @@ pub fn findings<'a>(
 struct Wasted {
     kind: WasteKind,
     object: ObjectId,
+    /// The array of a collection.
+    array: Option<ObjectId>,
     bytes: u64,
     savable: u64,
     detail: Detail,
@@ -101,10 +105,13 @@ fn waste_of(input: &WasteInput, collection: &Collection) -> Option<Wasted> {
         ..
     } = collection;
     let array = array.filter(|&array| input.graph.state.detail(array) > 0);
+    // What something else holds as well stays when the collection lets it go.
+    let is_own = |array: ObjectId| input.dominators.immediate[array as usize] == object;
     let (kind, bytes, savable, detail) = match (elements, array) {
         (0, Some(array)) => {
             let bytes = input.graph.size(array);
-            (WasteKind::EmptyCollections, bytes, bytes, Detail::None)
+            let savable = if is_own(array) { bytes } else { 0 };
+            (WasteKind::EmptyCollections, bytes, savable, Detail::None)
         }
         (0, None) => {
             let bytes = input.graph.size(object);
@@ -114,6 +121,7 @@ fn waste_of(input: &WasteInput, collection: &Collection) -> Option<Wasted> {
             let room = room?;
             let used = room.used(elements);
             let savable = sparse(input, array, used, room.needed(elements))?;
+            let savable = if is_own(array) { savable } else { 0 };
             let slots = input.graph.state.detail(array);
             let bytes = input.graph.size(array);
             let detail = Detail::Fill { used, slots };
@@ -124,10 +132,41 @@ fn waste_of(input: &WasteInput, collection: &Collection) -> Option<Wasted> {
     Some(Wasted {
         kind,
         object,
+        array,
         bytes,
         savable,
         detail,
     })
+}
+
+/// An array that something else holds stays when its collection lets it go: nothing is saved.
+fn leave_what_is_held_otherwise(input: &WasteInput, found: &mut [Wasted]) {
+    let above = |array: ObjectId| input.dominators.immediate[array as usize];
+    let mut arrays = input.set();
+    for (object, array) in found.iter().filter_map(|of| Some((of.object, of.array?))) {
+        if above(array) == object {
+            arrays.insert(array);
+        }
+    }
+    // The collection keeps the array alive, but it may do so in other ways as well.
+    let is_way_around = |&(from, array): &(ObjectId, ObjectId)| {
+        let mut chain = std::iter::once(from).chain(input.dominators.chain(from));
+        from != above(array) && !chain.any(|node| node == array)
+    };
+    let all = vec![true; input.graph.state.classes().len()];
+    let ways = input.objects_of(&all).flat_map_iter(|from| {
+        let to = input.graph.successors(from);
+        let to = to.filter(|&to| arrays.contains(to));
+        to.map(move |to| (from, to)).filter(is_way_around)
+    });
+    let held: Vec<(ObjectId, ObjectId)> = ways.collect();
+    held.iter().for_each(|&(_, array)| arrays.remove(array));
+    for waste in found {
+        let is_alone = |array| above(array) == waste.object && arrays.contains(array);
+        if !waste.array.is_none_or(is_alone) {
+            waste.savable = 0;
+        }
+    }
 }
 
 /// What could be saved of an array with a quarter of its slots used or less: all but the slots that
@@ -159,6 +198,7 @@ fn sparse_arrays<'a>(
         Some(Wasted {
             kind: WasteKind::SparseArrays,
             object: array,
+            array: None,
             bytes: input.graph.size(array),
             savable,
             detail: Detail::Fill {
@@ -168,13 +208,13 @@ fn sparse_arrays<'a>(
         })
     });
     let found: Vec<Wasted> = found.collect();
-    add_up(input, WasteKind::SparseArrays, found.into_iter(), holders)
+    add_up(input, WasteKind::SparseArrays, found.iter(), holders)
 }
 
-fn add_up<'a>(
+fn add_up<'a, 'w>(
     input: &WasteInput<'a>,
     kind: WasteKind,
-    found: impl Iterator<Item = Wasted>,
+    found: impl Iterator<Item = &'w Wasted>,
     holders: &mut Holders<'a>,
 ) -> Finding {
     let mut collector = Collector::new(kind, holders);
@@ -182,7 +222,7 @@ fn add_up<'a>(
     for waste in found {
         let class = input.graph.state.class_id(waste.object);
         collector.add(waste.object, waste.bytes, waste.savable);
-        rows.add(class, waste.object, waste.savable, waste.detail);
+        rows.add(class, waste.object, waste.savable, waste.detail.clone());
     }
     rows.into_rows().for_each(|row| collector.row(row));
     collector.finish(input.most)

@@ -18,7 +18,7 @@ const MOST_ENTRIES: u64 = 2;
 /// In a `ConcurrentHashMap` the head of a bucket that is a tree; its entries are a chain beside that.
 const TREE: &str = "java.util.concurrent.ConcurrentHashMap$TreeBin";
 
-pub fn finding<'a>(
+pub(super) fn finding<'a>(
     input: &WasteInput<'a>,
     collections: &[Collection],
     holders: &mut Holders<'a>,

@@ -13,20 +13,20 @@ use super::{WasteInput, is_primitive_array};
 const OBJECT_BITS: u32 = 32;
 
 /// What objects are compared by; 96 bits count.
-pub type Key = u128;
+pub(super) type Key = u128;
 
 /// The key of contents of some kind.
-pub fn key_of(contents: &[u8], kind: u64) -> Key {
+pub(super) fn key_of(contents: &[u8], kind: u64) -> Key {
     xxh3_128_with_seed(contents, kind)
 }
 
 /// Objects with their keys, equal ones side by side and in ascending order.
-pub struct Compared(Vec<u128>);
+pub(super) struct Compared(Vec<u128>);
 
 impl Compared {
     /// Compares the reachable objects of the wanted classes for which there is a key. Two places in
     /// the file can be read in turn.
-    pub fn new(
+    pub(super) fn new(
         input: &WasteInput,
         wanted: &[bool],
         key: impl Fn(&mut [Cursor; 2], ObjectId) -> Option<Key> + Sync,
@@ -44,7 +44,7 @@ impl Compared {
     }
 
     /// Calls with every group of two or more equal objects.
-    pub fn each_group(&self, mut with: impl FnMut(&[ObjectId])) {
+    pub(super) fn each_group(&self, mut with: impl FnMut(&[ObjectId])) {
         let mut group = Vec::new();
         for equal in self.0.chunk_by(|a, b| a >> OBJECT_BITS == b >> OBJECT_BITS) {
             if equal.len() > 1 {
@@ -57,7 +57,7 @@ impl Compared {
 }
 
 /// Arrays of primitives that belong to no string: all but one of equal ones could be saved.
-pub fn arrays<'a>(
+pub(super) fn arrays<'a>(
     input: &WasteInput<'a>,
     of_strings: &BitSet,
     holders: &mut Holders<'a>,
@@ -79,7 +79,7 @@ pub fn arrays<'a>(
 }
 
 /// Takes the first of equal objects for the one that stays.
-pub fn all_but_one(input: &WasteInput, group: &[ObjectId], collector: &mut Collector) {
+pub(super) fn all_but_one(input: &WasteInput, group: &[ObjectId], collector: &mut Collector) {
     let mut savable = 0;
     for &object in &group[1..] {
         let size = input.graph.size(object);

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::holders::{Holder, Holders, Tally};
 
+/// Ways to waste memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WasteKind {
@@ -36,11 +37,13 @@ pub enum WasteKind {
 /// One kind of waste.
 #[derive(Clone, Debug)]
 pub struct Finding {
+    /// Which kind.
     pub kind: WasteKind,
     /// How many objects are wasted or have waste in them.
     pub objects: u64,
     /// What they, or for collections their storage, take up.
     pub bytes: u64,
+    /// Bytes that need not be.
     pub savable: u64,
     /// Those with most to save first.
     pub rows: Vec<Row>,
@@ -48,32 +51,44 @@ pub struct Finding {
     pub omitted: u64,
     /// Who holds the objects, those that hold most of the savable bytes first.
     pub holders: Vec<Holder>,
+    /// How many holders were left out.
     pub omitted_holders: u64,
 }
 
 /// Objects that are wasted in the same way: equal ones, or those of a class.
 #[derive(Clone, Debug)]
 pub struct Row {
+    /// Of the objects.
     pub class: ClassId,
     /// One of them: the first of equal ones, otherwise the one with most to save.
     pub object: ObjectId,
+    /// How many.
     pub objects: u64,
+    /// Bytes of them that need not be.
     pub savable: u64,
+    /// What else is known of the object.
     pub detail: Detail,
 }
 
+/// What makes an object wasteful.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Detail {
+    /// That it is there.
     None,
     /// How full the storage of the object is.
     Fill {
+        /// Slots with something in them.
         used: u64,
+        /// All slots.
         slots: u32,
     },
     /// How the entries of a hash map are spread.
     Buckets {
+        /// All entries.
         entries: u64,
+        /// Buckets with entries in them.
         used: u64,
+        /// Most entries in one bucket.
         longest: u64,
     },
     /// By field, how many of the objects have null there; most first.
@@ -81,14 +96,14 @@ pub enum Detail {
 }
 
 /// Adds up one kind of waste.
-pub struct Collector<'h, 'a> {
+pub(super) struct Collector<'h, 'a> {
     holders: &'h mut Holders<'a>,
     tally: Tally,
     finding: Finding,
 }
 
 impl<'h, 'a> Collector<'h, 'a> {
-    pub fn new(kind: WasteKind, holders: &'h mut Holders<'a>) -> Self {
+    pub(super) fn new(kind: WasteKind, holders: &'h mut Holders<'a>) -> Self {
         let finding = Finding {
             kind,
             objects: 0,
@@ -106,18 +121,18 @@ impl<'h, 'a> Collector<'h, 'a> {
         }
     }
 
-    pub fn add(&mut self, object: ObjectId, bytes: u64, savable: u64) {
+    pub(super) fn add(&mut self, object: ObjectId, bytes: u64, savable: u64) {
         self.finding.objects += 1;
         self.finding.bytes += bytes;
         self.finding.savable += savable;
         self.holders.add(&mut self.tally, object, savable);
     }
 
-    pub fn row(&mut self, row: Row) {
+    pub(super) fn row(&mut self, row: Row) {
         self.finding.rows.push(row);
     }
 
-    pub fn finish(self, most: usize) -> Finding {
+    pub(super) fn finish(self, most: usize) -> Finding {
         let mut finding = self.finding;
         let rows = &mut finding.rows;
         rows.sort_unstable_by_key(|row| (Reverse(row.savable), Reverse(row.objects), row.object));
@@ -133,12 +148,12 @@ impl<'h, 'a> Collector<'h, 'a> {
 
 /// Rows by class, for what is alike in all objects of a class.
 #[derive(Default)]
-pub struct RowsByClass {
+pub(super) struct RowsByClass {
     rows: FxHashMap<ClassId, (Row, u64)>,
 }
 
 impl RowsByClass {
-    pub fn add(&mut self, class: ClassId, object: ObjectId, savable: u64, detail: Detail) {
+    pub(super) fn add(&mut self, class: ClassId, object: ObjectId, savable: u64, detail: Detail) {
         let empty = Row {
             class,
             object,
@@ -156,7 +171,7 @@ impl RowsByClass {
         row.savable += savable;
     }
 
-    pub fn into_rows(self) -> impl Iterator<Item = Row> {
+    pub(super) fn into_rows(self) -> impl Iterator<Item = Row> {
         self.rows.into_values().map(|(row, _)| row)
     }
 }

@@ -14,7 +14,7 @@ const UNKNOWN: NodeId = NodeId::MAX;
 /// References that are looked at to name the fields of a holder.
 const SAMPLES: usize = 32;
 
-pub struct Holders<'a> {
+pub(super) struct Holders<'a> {
     state: &'a HeapState,
     dominators: &'a Dominators,
     /// By class.
@@ -39,10 +39,14 @@ pub enum HolderPlace {
     Nobody(Option<ClassId>),
 }
 
+/// Wasted objects that are held in the same place.
 #[derive(Clone, Debug)]
 pub struct Holder {
+    /// Which place.
     pub place: HolderPlace,
+    /// How many.
     pub objects: u64,
+    /// Bytes of them that need not be.
     pub savable: u64,
     /// Some holders with what they hold.
     pub samples: Vec<(NodeId, NodeId)>,
@@ -50,10 +54,10 @@ pub struct Holder {
 
 /// Wasted objects by where they are held.
 #[derive(Default)]
-pub struct Tally(FxHashMap<HolderPlace, Holder>);
+pub(super) struct Tally(FxHashMap<HolderPlace, Holder>);
 
 impl<'a> Holders<'a> {
-    pub fn new(state: &'a HeapState, dominators: &'a Dominators) -> Self {
+    pub(super) fn new(state: &'a HeapState, dominators: &'a Dominators) -> Self {
         let roles = Roles::new(state, dominators);
         let classes = (0..).zip(state.classes());
         let holds = classes.map(|(id, class)| match class.kind {
@@ -76,7 +80,7 @@ impl<'a> Holders<'a> {
         }
     }
 
-    pub fn add(&mut self, tally: &mut Tally, object: NodeId, savable: u64) {
+    pub(super) fn add(&mut self, tally: &mut Tally, object: NodeId, savable: u64) {
         let below = self.below(object);
         let above = self.dominators.immediate[below as usize];
         let place = self.place(object, below, above);
@@ -94,7 +98,7 @@ impl<'a> Holders<'a> {
     }
 
     /// Those that hold most of the savable bytes first.
-    pub fn ranked(&self, tally: Tally) -> Vec<Holder> {
+    pub(super) fn ranked(&self, tally: Tally) -> Vec<Holder> {
         let mut holders: Vec<Holder> = tally.0.into_values().collect();
         let name = |place: HolderPlace| match place {
             HolderPlace::Static(class, object) => (0, class, object),

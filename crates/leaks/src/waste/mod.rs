@@ -1,12 +1,13 @@
 //! Waste: memory that holds nothing, or nothing new, and the bytes that could be saved there.
 //!
-//! Only reachable objects count. Values are read from the file; texts and names are for the faces.
+//! Only reachable objects count. Values are read from the file.
 
 mod boxes;
 mod collections;
 mod collisions;
 mod duplicates;
 mod finding;
+mod holder_names;
 mod holders;
 mod nulls;
 mod strings;
@@ -14,6 +15,7 @@ mod strings;
 use anthill_graph::{Dominators, Graph};
 use anthill_heap::{BitSet, Cancelled, Class, ClassKind, FieldType, ObjectId, Progress};
 use anthill_hprof::Records;
+use anthill_session::{Error, Session};
 use anthill_structures::{Model, Structures};
 use rayon::prelude::*;
 
@@ -21,26 +23,48 @@ use holders::Holders;
 use strings::StringArrays;
 
 pub use finding::{Detail, Finding, Row, WasteKind};
+pub use holder_names::holder_name;
 pub use holders::{Holder, HolderPlace};
 
 /// Objects from which on it pays to share work.
 const SHARE: usize = 1 << 14;
 
 /// What is known of the heap.
-pub struct WasteInput<'a> {
+pub(crate) struct WasteInput<'a> {
+    /// The reachable heap.
     pub graph: &'a Graph<'a>,
+    /// Who keeps what alive alone.
     pub dominators: &'a Dominators,
+    /// Where values are read.
     pub records: &'a Records,
     /// The data structures of the heap, and what is said about them.
     pub structures: &'a Structures,
+    /// The definitions that fit the heap.
     pub model: &'a Model<'a>,
+    /// Who watches.
     pub progress: &'a dyn Progress,
     /// How many rows and holders are listed of each kind at most.
     pub most: usize,
 }
 
-/// All kinds of waste, those with most to save first. Without contents only those that need none.
-pub fn waste(input: &WasteInput) -> Result<Vec<Finding>, Cancelled> {
+/// All kinds of waste, those with most to save first, each with at most `most` rows and holders. Without
+/// contents only the kinds that need none.
+pub fn waste(session: &Session, most: usize) -> Result<Vec<Finding>, Error> {
+    session.records().open()?;
+    let analysis = session.analysis()?;
+    let input = WasteInput {
+        graph: &session.graph(),
+        dominators: &analysis.dominators,
+        records: session.records(),
+        structures: session.structures()?,
+        model: &session.structure_model(),
+        progress: session.progress(),
+        most,
+    };
+    Ok(find(&input)?)
+}
+
+fn find(input: &WasteInput) -> Result<Vec<Finding>, Cancelled> {
     let stage = |name: &str| {
         input.progress.stage(name, 0);
         input.progress.check()
@@ -65,7 +89,7 @@ pub fn waste(input: &WasteInput) -> Result<Vec<Finding>, Cancelled> {
     stage("measuring collections")?;
     let collections = collections::measure(input);
     findings.extend(collections::findings(input, &collections, &mut holders));
-    stage("looking for collisions")?;
+    stage("finding collisions")?;
     findings.push(collisions::finding(input, &collections, &mut holders));
     stage("counting null fields")?;
     findings.push(nulls::finding(input, &mut holders));

@@ -24,7 +24,7 @@ struct Count {
     references: u64,
 }
 
-pub fn finding<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> Finding {
+pub(super) fn finding<'a>(input: &WasteInput<'a>, holders: &mut Holders<'a>) -> Finding {
     let (graph, state) = (input.graph, input.graph.state);
     let fields = reference_fields(input);
     let candidates: Vec<bool> = fields.iter().map(|&fields| fields > 0).collect();
@@ -113,10 +113,14 @@ fn nulls_by_field(
     classes
         .iter()
         .for_each(|&class| wanted[class as usize] = true);
-    let places: FxHashMap<ClassId, Vec<(&str, FieldPlace)>> = classes
-        .iter()
-        .map(|&class| (class, reference_places(input, class)))
-        .collect();
+    let named = |class: ClassId| {
+        let references = input.records.reference_places(state, class);
+        references
+            .map(|(field, place)| (field.name.as_str(), place))
+            .collect()
+    };
+    let places: FxHashMap<ClassId, Vec<(&str, FieldPlace)>> =
+        classes.iter().map(|&class| (class, named(class))).collect();
     let nothing = || (input.records.cursor(), Nulls::default());
     let counted = input
         .objects_of(&wanted)
@@ -150,12 +154,4 @@ fn sum(mut sum: Nulls, part: Nulls) -> Nulls {
         }
     }
     sum
-}
-
-fn reference_places<'a>(input: &WasteInput<'a>, class: ClassId) -> Vec<(&'a str, FieldPlace)> {
-    let fields = input.records.field_places(input.graph.state, class);
-    fields
-        .filter(|(_, field, _)| field.ty == FieldType::Object)
-        .map(|(_, field, place)| (field.name.as_str(), place))
-        .collect()
 }

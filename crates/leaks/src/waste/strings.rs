@@ -13,14 +13,14 @@ use super::holders::Holders;
 const STRING: &str = "java.lang.String";
 
 /// The arrays of the reachable strings.
-pub struct StringArrays {
+pub(super) struct StringArrays {
     pub all: BitSet,
-    /// Those of several strings, with how many these are.
+    /// Those of several strings and of nothing else, with how many these are.
     shared: FxHashMap<ObjectId, usize>,
 }
 
 impl StringArrays {
-    pub fn new(input: &WasteInput) -> Self {
+    pub(super) fn new(input: &WasteInput) -> Self {
         let strings = input.classes_that(|class| class.name == STRING);
         let state = input.graph.state;
         let arrays: Vec<ObjectId> = input
@@ -33,8 +33,33 @@ impl StringArrays {
                 *shared.entry(array).or_insert(1) += 1;
             }
         }
+        for array in held_otherwise(input, &shared, &strings) {
+            shared.remove(&array);
+        }
         StringArrays { all, shared }
     }
+}
+
+/// Those of the arrays that roots or objects other than strings hold as well.
+fn held_otherwise(
+    input: &WasteInput,
+    arrays: &FxHashMap<ObjectId, usize>,
+    is_string: &[bool],
+) -> Vec<ObjectId> {
+    if arrays.is_empty() {
+        return Vec::new();
+    }
+    let mut wanted = input.set();
+    arrays.keys().for_each(|&array| wanted.insert(array));
+    let others: Vec<bool> = is_string.iter().map(|is| !is).collect();
+    let held = input.objects_of(&others).flat_map_iter(|object| {
+        let to = input.graph.referenced(object);
+        to.filter(|&to| wanted.contains(to))
+    });
+    let roots = arrays.keys().filter(|&&array| input.graph.is_root(array));
+    let mut held: Vec<ObjectId> = held.collect();
+    held.extend(roots);
+    held
 }
 
 /// In every JDK a string has one reference: its array of bytes or, up to JDK 8, chars.
@@ -88,7 +113,7 @@ impl Places {
     }
 }
 
-pub fn duplicates<'a>(
+pub(super) fn duplicates<'a>(
     input: &WasteInput<'a>,
     arrays: &StringArrays,
     holders: &mut Holders<'a>,

@@ -10,7 +10,7 @@ use anthill_wire::{self as wire, ToAgent};
 
 use super::{Input, Recording};
 use crate::budget::Cost;
-use crate::checks::{Found, Run, Stage, Violation, shortened};
+use crate::checks::{FoundViolation, Run, Stage, Violation, shortened};
 use crate::clock::own_cpu;
 use crate::convert::in_background;
 
@@ -95,7 +95,7 @@ impl Recording {
         });
     }
 
-    pub(super) fn checked(&mut self, result: Result<Vec<Found>, String>, cpu: Duration) {
+    pub(super) fn checked(&mut self, result: Result<Vec<FoundViolation>, String>, cpu: Duration) {
         self.sampling.interrupt();
         let Some((mut run, pause)) = self.checks.checking() else {
             return;

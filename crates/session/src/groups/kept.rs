@@ -4,13 +4,15 @@ use std::fs;
 
 use anthill_heap::BitSet;
 
-use crate::{Error, Place, Session};
+use crate::{Error, IndexLocation, Session};
 
 /// A group with its name.
 pub struct KeptGroup {
+    /// As a person calls it.
     pub name: String,
     /// How it was made, as it was written.
     pub expression: String,
+    /// Its members.
     pub objects: BitSet,
 }
 
@@ -28,7 +30,10 @@ fn refusal(name: &str) -> Option<String> {
         && name.len() <= 64
         && name.chars().all(word);
     (!fits).then(|| {
-        format!("`{name}` cannot be the name of a group: use up to 64 letters, digits and _, a letter first")
+        format!(
+            "`{name}` is not a valid group name: use up to 64 letters, digits and _, \
+        starting with a letter"
+        )
     })
 }
 
@@ -95,11 +100,9 @@ impl Session {
         })
     }
 
-    fn place_of_groups(&self) -> Result<&Place, Error> {
+    fn place_of_groups(&self) -> Result<&IndexLocation, Error> {
         self.open.index.as_ref().ok_or_else(|| {
-            Error::Keeping(
-                "groups are kept beside the index of a dump, and there is to be none".to_owned(),
-            )
+            Error::Keeping("groups are saved next to the index, which is turned off".to_owned())
         })
     }
 }

@@ -4,18 +4,19 @@
 //! retained(IdCache.idCache | NameCache.nameCache) & class("*.Product") - 0xfc022d78
 //! ```
 
-use anthill_classify::{Definitions, Mistake, Parser, Step, Token};
+use anthill_classify::{Definitions, Step};
+use anthill_syntax::{Mistake, Token, TokenCursor};
 
 /// Groups nested deeper than this are refused: evaluating them is recursive.
 const DEEPEST: usize = 100;
 
-pub struct GroupExpr {
+pub(super) struct GroupExpr {
     pub kind: GroupKind,
     /// Where it begins, in bytes of the text.
     pub at: usize,
 }
 
-pub enum GroupKind {
+pub(super) enum GroupKind {
     /// A kept group, a class with wildcards or a static field: which, the heap tells.
     Name(String),
     /// The objects of the classes that fit.
@@ -46,14 +47,14 @@ pub enum GroupKind {
 }
 
 /// A group that stands in a text of its own.
-pub struct Defined {
+pub(super) struct Defined {
     pub text: String,
     pub group: GroupExpr,
 }
 
 /// What a group is made of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Derived {
+pub(super) enum Derived {
     Reached,
     Retained,
     Roots,
@@ -76,19 +77,19 @@ const FUNCTIONS: &str = "class, class_objects, static, where, all, unreachable, 
                          referrers, references, dominators and node";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Combination {
+pub(super) enum Combination {
     Union,
     Intersection,
     Difference,
 }
 
 /// The whole text as one group.
-pub fn parse(text: &str, definitions: &Definitions) -> Result<GroupExpr, Mistake> {
+pub(super) fn parse(text: &str, definitions: &Definitions) -> Result<GroupExpr, Mistake> {
     Reader::new(text, definitions).whole()
 }
 
 /// A defined group by its place among them; it knows those before it.
-pub fn parse_defined(place: usize, definitions: &Definitions) -> Result<GroupExpr, Mistake> {
+pub(super) fn parse_defined(place: usize, definitions: &Definitions) -> Result<GroupExpr, Mistake> {
     let text = &definitions.groups()[place].text;
     let reader = Reader::new(text, definitions);
     Reader {
@@ -99,7 +100,7 @@ pub fn parse_defined(place: usize, definitions: &Definitions) -> Result<GroupExp
 }
 
 struct Reader<'a> {
-    parser: Parser<'a>,
+    cursor: TokenCursor<'a>,
     definitions: &'a Definitions,
     /// How many of the defined groups may be used: so none leads to itself.
     known: usize,
@@ -109,7 +110,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(text: &'a str, definitions: &'a Definitions) -> Self {
         Reader {
-            parser: Parser::new(text),
+            cursor: TokenCursor::of_expressions(text),
             definitions,
             known: definitions.groups().len(),
             depth: 0,
@@ -118,7 +119,7 @@ impl<'a> Reader<'a> {
 
     fn whole(mut self) -> Result<GroupExpr, Mistake> {
         let group = self.group()?;
-        self.parser.end()?;
+        self.cursor.end()?;
         Ok(group)
     }
 }
@@ -126,10 +127,13 @@ impl<'a> Reader<'a> {
 impl Reader<'_> {
     /// Groups joined by `|`, `+` and `-`, from left to right.
     fn group(&mut self) -> Result<GroupExpr, Mistake> {
-        let at = self.parser.span().start;
+        let at = self.cursor.span().start;
         if self.depth == DEEPEST {
-            let message = format!("groups may be nested {DEEPEST} levels deep; keep parts of it");
-            return Err(self.parser.mistake(at, message));
+            let message = format!(
+                "groups may be nested at most {DEEPEST} levels deep; define \
+            parts of the group"
+            );
+            return Err(self.cursor.mistake(at, message));
         }
         self.depth += 1;
         let operators = [
@@ -152,12 +156,12 @@ impl Reader<'_> {
         operators: &[(&str, Combination)],
         operand: fn(&mut Self) -> Result<GroupExpr, Mistake>,
     ) -> Result<GroupExpr, Mistake> {
-        let at = self.parser.span().start;
+        let at = self.cursor.span().start;
         let first = operand(self)?;
         let mut rest = Vec::new();
         loop {
             let mut operators = operators.iter();
-            let Some(found) = operators.find(|operator| self.parser.take_symbol(operator.0)) else {
+            let Some(found) = operators.find(|operator| self.cursor.take_symbol(operator.0)) else {
                 break;
             };
             rest.push((found.1, operand(self)?));
@@ -171,31 +175,32 @@ impl Reader<'_> {
     }
 
     fn single(&mut self) -> Result<GroupExpr, Mistake> {
-        let at = self.parser.span().start;
-        let kind = match self.parser.peek().clone() {
+        let at = self.cursor.span().start;
+        let kind = match self.cursor.peek().clone() {
             Token::Symbol("(") => {
-                self.parser.advance();
+                self.cursor.advance();
                 let group = self.group()?;
-                self.parser.expect_symbol(")", "to close what was opened")?;
+                self.cursor.expect_symbol(")", "to close the parenthesis")?;
                 return Ok(group);
             }
             Token::Int(address) => {
-                self.parser.advance();
+                self.cursor.advance();
                 GroupKind::Object(address as u64)
             }
             Token::Text(pattern) => {
-                self.parser.advance();
+                self.cursor.advance();
                 GroupKind::Class(pattern)
             }
             Token::Word(_) | Token::Symbol("*" | "?" | "[") => {
-                let name = self.name();
-                if self.parser.take_symbol("(") {
-                    self.function(&name, at)?
+                let name = self.cursor.qualified_name();
+                if self.cursor.take_symbol("(") {
+                    self.function(name, at)?
                 } else {
-                    self.defined(&name, at)?.unwrap_or(GroupKind::Name(name))
+                    self.defined(name, at)?
+                        .unwrap_or_else(|| GroupKind::Name(name.to_owned()))
                 }
             }
-            _ => return Err(self.parser.unexpected("a group")),
+            _ => return Err(self.cursor.unexpected("a group")),
         };
         Ok(GroupExpr { kind, at })
     }
@@ -214,26 +219,10 @@ impl Reader<'_> {
         };
         let group = reader.whole().map_err(|mistake| {
             let message = format!("column {} of the group `{name}`: {mistake}", mistake.column);
-            self.parser.mistake(at, message)
+            self.cursor.mistake(at, message)
         })?;
         let text = text.clone();
         Ok(Some(GroupKind::Defined(Box::new(Defined { text, group }))))
-    }
-
-    /// A name with dots, wildcards and brackets, up to the next blank.
-    fn name(&mut self) -> String {
-        let start = self.parser.span().start;
-        let mut end = start;
-        while self.parser.span().start == end {
-            match self.parser.peek() {
-                Token::Word(_) | Token::Int(_) => {}
-                Token::Symbol("." | "*" | "?" | "[" | "]" | "/" | ";") => {}
-                _ => break,
-            }
-            self.parser.advance();
-            end = self.parser.last_end();
-        }
-        self.parser.source()[start..end].to_owned()
     }
 
     /// What stands between the parentheses of a function, and the closing one.
@@ -247,19 +236,22 @@ impl Reader<'_> {
                 self.comma("and the name of a static field")?;
                 GroupKind::Static(class, self.text("the name of a static field")?.0)
             }
-            "where" => GroupKind::Where(Box::new(self.definitions.condition(&mut self.parser)?)),
+            "where" => GroupKind::Where(Box::new(self.definitions.condition(&mut self.cursor)?)),
             "all" => GroupKind::All,
             "unreachable" => GroupKind::Unreachable,
             "node" => self.node()?,
             _ => match derived {
                 Some(&(_, derived)) => GroupKind::Of(derived, Box::new(self.group()?)),
                 None => {
-                    let message = format!("there is no function `{name}`; there are {FUNCTIONS}");
-                    return Err(self.parser.mistake(at, message));
+                    let message = format!(
+                        "unknown function `{name}`; the functions are \
+                    {FUNCTIONS}"
+                    );
+                    return Err(self.cursor.mistake(at, message));
                 }
             },
         };
-        self.parser
+        self.cursor
             .expect_symbol(")", &format!("to close `{name}(`"))?;
         Ok(kind)
     }
@@ -268,11 +260,11 @@ impl Reader<'_> {
         let (steps, steps_at) = self.text("the steps of a classification in quotes")?;
         let steps = self.definitions.steps(&steps).map_err(|mistake| {
             let message = format!("column {} of these steps: {mistake}", mistake.column);
-            self.parser.mistake(steps_at, message)
+            self.cursor.mistake(steps_at, message)
         })?;
         self.comma("and the keys of a node")?;
         let (path, path_at) = self.text("the keys of a node in quotes, joined by ` > `")?;
-        let of = if self.parser.take_symbol(",") {
+        let of = if self.cursor.take_symbol(",") {
             self.group()?
         } else {
             GroupExpr {
@@ -289,22 +281,22 @@ impl Reader<'_> {
     }
 
     fn comma(&mut self, why: &str) -> Result<(), Mistake> {
-        self.parser.expect_symbol(",", why)
+        self.cursor.expect_symbol(",", why)
     }
 
     /// A text in quotes or a name, with its place.
     fn text(&mut self, wanted: &str) -> Result<(String, usize), Mistake> {
-        let at = self.parser.span().start;
-        if let Token::Text(text) = self.parser.peek() {
+        let at = self.cursor.span().start;
+        if let Token::Text(text) = self.cursor.peek() {
             let text = text.clone();
-            self.parser.advance();
+            self.cursor.advance();
             return Ok((text, at));
         }
-        let name = self.name();
+        let name = self.cursor.qualified_name();
         if name.is_empty() {
-            return Err(self.parser.unexpected(wanted));
+            return Err(self.cursor.unexpected(wanted));
         }
-        Ok((name, at))
+        Ok((name.to_owned(), at))
     }
 }
 

@@ -145,6 +145,6 @@ fn an_index_that_cannot_be_kept_is_no_error() {
     let file = folder.path().join("a file, not a folder");
     std::fs::write(&file, "x").unwrap();
     let session = open(path, &file);
-    assert!(session.notes()[0].contains("could not be kept"));
+    assert!(session.notes()[0].contains("cannot write the index"));
     assert!(session.analysis().unwrap().total().objects > 1000);
 }

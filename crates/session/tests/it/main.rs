@@ -2,13 +2,10 @@
 
 mod classification;
 mod corpus;
-mod evolution;
 mod groups;
-mod history;
 mod index;
 mod jvms;
 mod recorded;
-mod waste;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use anthill_hprof::RecordedValues;
+use anthill_heap::RecordedValues;
 use anthill_trace::{Event, Mark, Sample, StateToWrite, Trace, TraceWriter};
 
 use crate::{facts, list, moment, write};

@@ -5,8 +5,7 @@ mod round_trip;
 
 use std::path::Path;
 
-use anthill_heap::{Frame, HeapBuilder, HeapState};
-use anthill_hprof::RecordedValues;
+use anthill_heap::{Frame, HeapBuilder, HeapState, RecordedValues};
 use anthill_trace::{
     Cost, Dropped, Event, Facts, Gc, Mark, Moment, Sample, StateKind, StateToWrite, ThreadEvent,
     ThreadName, TraceWriter, Violation,

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use anthill_heap::{BitSet, HeapState};
-use anthill_hprof::RecordedValues;
+use anthill_heap::{BitSet, HeapState, RecordedValues};
 use anthill_trace::{
     Event, Identities, IdentityKind, StateToWrite, Timeline, Totals, Trace, TraceWriter, is_trace,
 };

@@ -204,6 +204,13 @@ final class Structures {
         fill("TreeMap", new TreeMap<>(), 105);
         fill("WeakHashMap", new WeakHashMap<>(), 106);
         fill("IdentityHashMap", new IdentityHashMap<>(), 107);
+        Map<Object, Object> valueless = new IdentityHashMap<>();
+        valueless.put(null, null);
+        valueless.put("value", "value");
+        for (int i = 0; i < 20; i++) {
+            valueless.put(new Object(), null);
+        }
+        make("IdentityHashMap with nulls", valueless, valueless.size());
         Map<Color, Object> colors = new EnumMap<>(Color.class);
         colors.put(Color.RED, "red");
         colors.put(Color.BLUE, null);

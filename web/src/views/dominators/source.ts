@@ -1,8 +1,8 @@
 // The dominator tree, asked for level by level. An item for one object is asked for by its address; one for several
 // objects of a class has none and is found from the nearest object above it.
 
-import { ask, type Params } from "../../api/client";
-import type { DominatorItem, Envelope } from "../../api/types";
+import { type Address, ask } from "../../api/client";
+import type { AnswerTo, DominatorItem, Options } from "../../api/types";
 import type { TreeSource } from "../../lib/tree.svelte";
 
 export interface DominatorRow extends DominatorItem {
@@ -11,10 +11,8 @@ export interface DominatorRow extends DominatorItem {
   labels: string[];
 }
 
-export type Dominators = Envelope & { tree: DominatorItem };
-
 export function dominatorTree(
-  address: (params: Params) => string | null,
+  address: (options: Options<"dominators">) => Address<AnswerTo<"dominators">> | null,
   top: string | null,
   onroot: (root: DominatorItem) => void,
 ): TreeSource<DominatorRow> {
@@ -29,7 +27,7 @@ export function dominatorTree(
         least: 0,
       });
       if (url === null) return { rows: [], rest: 0 };
-      const { tree } = await ask<Dominators>(url);
+      const { tree } = await ask(url);
       if (!row && offset === 0) onroot(tree);
       const item = descend(tree, labels);
       if (!item) return { rows: [], rest: 0 };

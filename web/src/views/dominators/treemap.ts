@@ -36,7 +36,7 @@ export function cells(item: DominatorItem, least: number): Cell {
   return {
     name: short(item.label),
     value: item.retained,
-    address: item.address,
+    address: item.address ?? undefined,
     itemStyle: { color },
     label: { color: text },
     children:

@@ -1,7 +1,7 @@
 // The rows of a classification tree, asked for level by level.
 
-import { ApiError, ask, type Params } from "../../api/client";
-import type { Classification, ClassNode } from "../../api/types";
+import { type Address, ApiError, ask } from "../../api/client";
+import type { AnswerTo, ClassNode, Options } from "../../api/types";
 import type { TreeSource } from "../../lib/tree.svelte";
 
 /** So many rows of a search unfold by themselves. */
@@ -14,8 +14,8 @@ export interface ClassRow extends ClassNode {
 
 /** Where the tree comes from; `address` makes an address of options. */
 export function classTree(
-  address: (params: Params) => string | null,
-  options: Params,
+  address: (options: Options<"classify">) => Address<AnswerTo<"classify">> | null,
+  options: Options<"classify">,
   search: string | undefined,
   signal: AbortSignal,
   job: string,
@@ -35,7 +35,7 @@ export function classTree(
         search: row && isFound(row) ? undefined : search,
       });
       if (url === null) return { rows: [], rest: 0 };
-      const { tree } = await ask<Classification>(url, { signal, job }).catch((cause: unknown) => {
+      const { tree } = await ask(url, { signal, job }).catch((cause: unknown) => {
         throw signal.aborted ? new ApiError("Cancelled.", 409) : cause;
       });
       if (!row && offset === 0) onroot(tree);

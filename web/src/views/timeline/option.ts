@@ -73,7 +73,7 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
     label: { formatter: label(mark.text), color: ink("muted"), position: "insideEndTop" as const },
     lineStyle: { color: ink("muted"), type: "dashed" as const },
   }));
-  for (const violation of timeline.violations ?? []) {
+  for (const violation of timeline.violations) {
     lines.push({
       xAxis: violation.time_ns,
       label: { formatter: label(violation.kind), color: ink("high"), position: "insideEndTop" as const },
@@ -104,7 +104,14 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
   if (shown.window) area(shown.window[0], shown.window[1], "window", "accent");
 
   const totals = stack.times.map((_, k) => layers.reduce((sum, layer) => sum + (layer.values[k] ?? 0), 0));
-  const usedMost = measure === "bytes" ? timeline.gcs.map((gc) => gc.used_before) : [];
+  // Some JVMs do not tell it of every collection.
+  const usedHeap = timeline.gcs
+    .flatMap((gc): [number, number | null][] => [
+      [gc.start_ns, gc.used_before],
+      [gc.end_ns, gc.used_after],
+    ])
+    .filter((point): point is [number, number] => point[1] !== null);
+  const usedMost = measure === "bytes" ? usedHeap.map(([, size]) => size) : [];
   const highest = [...totals, ...usedMost].reduce((a, b) => Math.max(a, b), 1);
   const fastest = timeline.allocation_rates.reduce((a, b) => Math.max(a, b), 1);
   const few = stack.times.length < 60;
@@ -128,15 +135,12 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
     markArea: { silent: true, data: areas },
   };
   const used =
-    measure === "bytes" && timeline.gcs.length > 0
+    measure === "bytes" && usedHeap.length > 0
       ? [
           {
             type: "line" as const,
-            name: "used, before and after collections",
-            data: timeline.gcs.flatMap((gc) => [
-              [gc.start_ns, gc.used_before],
-              [gc.end_ns, gc.used_after],
-            ]),
+            name: "heap used before and after collections",
+            data: usedHeap,
             symbol: "none",
             lineStyle: { width: 1, color: ink("faint"), opacity: 0.8 },
             color: ink("faint"),
@@ -179,7 +183,7 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
       ...(hasEvents
         ? [
             value(1, "GC pauses", (ms) => `${ms} ms`, 0),
-            value(2, "allocated in a second", bytes, fastest, byteStep(fastest, 2)),
+            value(2, "allocated per second", bytes, fastest, byteStep(fastest, 2)),
           ]
         : []),
     ],

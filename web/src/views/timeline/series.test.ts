@@ -1,24 +1,31 @@
 import { expect, test } from "vitest";
-import type { Layers, Timeline } from "../../api/types";
+import type { Layers, TimelineState } from "../../api/types";
 import { nearest, shortened, stack } from "./series";
 
-const timeline = {
-  states: [
-    { time: 5, objects: 9, bytes: 90, reachable_objects: 8, reachable_bytes: 80 },
-    { time: 7, objects: 9, bytes: 95, reachable_objects: null, reachable_bytes: null },
-    { time: 9, objects: 9, bytes: 99, reachable_objects: 9, reachable_bytes: 99 },
-  ],
-} as unknown as Timeline;
+const state = (time: number, bytes: number, reachable: [number, number] | null): TimelineState => ({
+  point: `#${time}`,
+  time,
+  gc: null,
+  mark: null,
+  pause: null,
+  objects: 9,
+  bytes,
+  reachable_objects: reachable?.[0] ?? null,
+  reachable_bytes: reachable?.[1] ?? null,
+});
+const states = [state(5, 90, [8, 80]), state(7, 95, null), state(9, 99, [9, 99])];
 
 const split: Layers = {
   by: "kind",
+  sort: "bytes",
   states: [0, 2],
+  total: { objects: [8, 9], bytes: [80, 99] },
   rows: [{ key: "array", objects: [1, 2], bytes: [60, 70] }],
   others: { rows: 2, objects: [7, 7], bytes: [20, 29] },
 };
 
 test("layers stand at the states that were looked into, the rest is one", () => {
-  expect(stack(timeline, split, "bytes")).toEqual({
+  expect(stack(states, split, "bytes")).toEqual({
     times: [5, 9],
     layers: [
       { name: "array", values: [60, 70] },
@@ -28,8 +35,8 @@ test("layers stand at the states that were looked into, the rest is one", () => 
 });
 
 test("a heap that nobody has split is one layer", () => {
-  expect(stack(timeline, undefined, "bytes").layers).toEqual([{ name: "heap", values: [80, 95, 99] }]);
-  expect(stack(timeline, undefined, "objects").layers).toEqual([{ name: "heap", values: [8, 9, 9] }]);
+  expect(stack(states, undefined, "bytes").layers).toEqual([{ name: "heap", values: [80, 95, 99] }]);
+  expect(stack(states, undefined, "objects").layers).toEqual([{ name: "heap", values: [8, 9, 9] }]);
 });
 
 test("of long names the end is shown", () => {

@@ -1,6 +1,6 @@
 // What the timeline shows: the heap in layers, or as a whole as long as nobody has split it.
 
-import type { Layers, Timeline } from "../../api/types";
+import type { Layers, TimelineState } from "../../api/types";
 import { plural } from "../../lib/format";
 
 export type Measure = "bytes" | "objects";
@@ -16,8 +16,7 @@ export interface Stack {
   layers: Layer[];
 }
 
-export function stack(timeline: Timeline, split: Layers | undefined, measure: Measure): Stack {
-  const states = timeline.states;
+export function stack(states: TimelineState[], split: Layers | undefined, measure: Measure): Stack {
   if (!split) {
     const whole = states.map((state) =>
       measure === "bytes"

@@ -1,22 +1,24 @@
 // What the kinds of waste are called, and what to make of them.
 
-const KINDS: Record<string, { title: string; what: string }> = {
+import type { WasteKind } from "../../api/types";
+
+const KINDS: Record<WasteKind, { title: string; what: string }> = {
   "duplicate-strings": {
     title: "Duplicate strings",
-    what: "Strings of equal contents, without the first of each.",
+    what: "Strings with equal contents, not counting the first of each.",
   },
   "duplicate-arrays": {
     title: "Duplicate arrays",
-    what: "Arrays of equal elements, without the first of each.",
+    what: "Arrays with equal elements, not counting the first of each.",
   },
   "duplicate-boxes": {
     title: "Duplicate boxes",
-    what: "Boxed numbers of the same value, without the first of each.",
+    what: "Boxed numbers with the same value, not counting the first of each.",
   },
-  "boxed-numbers": { title: "Boxed numbers", what: "All numbers that are objects, for information." },
+  "boxed-numbers": { title: "Boxed numbers", what: "All numbers that are objects, for your information." },
   "empty-collections": {
     title: "Empty collections",
-    what: "Collections without elements whose array has slots.",
+    what: "Collections without elements that still have an array.",
   },
   "unused-collections": {
     title: "Unused collections",
@@ -24,23 +26,23 @@ const KINDS: Record<string, { title: string; what: string }> = {
   },
   "sparse-collections": {
     title: "Sparse collections",
-    what: "Less than a quarter of 16 slots or more is used.",
+    what: "Collections with at least 16 slots, less than a quarter of them used.",
   },
   "sparse-arrays": {
     title: "Sparse arrays",
-    what: "Arrays of 16 elements or more, over three quarters of them null.",
+    what: "Arrays with at least 16 elements, over three quarters of them null.",
   },
   "hash-collisions": {
     title: "Hash collisions",
-    what: "Maps with over two entries in a used bucket: they cost time.",
+    what: "Maps with more than two entries per used bucket, which makes them slow.",
   },
-  "null-fields": { title: "Null fields", what: "Classes whose reference fields are null to 75 % or more." },
+  "null-fields": { title: "Null fields", what: "Classes with at least 75 % of their reference fields null." },
 };
 
-export function kindTitle(kind: string): string {
-  return KINDS[kind]?.title ?? kind;
+export function kindTitle(kind: WasteKind): string {
+  return KINDS[kind].title;
 }
 
-export function kindExplained(kind: string): string {
-  return KINDS[kind]?.what ?? "";
+export function kindExplained(kind: WasteKind): string {
+  return KINDS[kind].what;
 }

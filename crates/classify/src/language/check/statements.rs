@@ -1,7 +1,8 @@
 //! Checks the statements of scripts.
 
+use anthill_syntax::Mistake;
+
 use super::{Checked, Checker};
-use crate::language::Mistake;
 use crate::language::node::{Node, Op};
 use crate::language::parser::Expr;
 use crate::language::script::{Block, Statement};
@@ -95,7 +96,7 @@ impl Checker<'_> {
                 Node::new(Op::While(self.spot(*at)), [condition, body])
             }
             Statement::Break(at) | Statement::Continue(at) if self.loops == 0 => {
-                return Err(self.mistake(*at, "there is no loop to leave"));
+                return Err(self.mistake(*at, "not inside a loop"));
             }
             Statement::Break(_) => Node::new(Op::Break, []),
             Statement::Continue(_) => Node::new(Op::Continue, []),
@@ -135,9 +136,12 @@ impl Checker<'_> {
         let known = self.scope.iter().rev().find(|known| known.name == name);
         match known.map(|known| (&known.node.op, known)) {
             Some((&Op::Variable(slot), known)) if known.assignable => Ok((slot, known.ty.clone())),
-            Some(_) => Err(self.mistake(at, format!("`{name}` cannot be given another value"))),
+            Some(_) => Err(self.mistake(at, format!("`{name}` cannot be assigned"))),
             None => {
-                let message = format!("there is no variable `{name}`; `let {name} = …` makes one");
+                let message = format!(
+                    "unknown variable `{name}`; declare it with `let {name} = \
+                …`"
+                );
                 Err(self.mistake(at, message))
             }
         }
@@ -150,7 +154,7 @@ impl Checker<'_> {
             Type::Text => Type::Any,
             ty @ (Type::Number | Type::Any) => ty,
             ty => {
-                let message = format!("nothing can be added to `{name}`, which is {ty}");
+                let message = format!("cannot add to `{name}`, which is {ty}");
                 return Err(self.mistake(at, message));
             }
         };

@@ -9,7 +9,7 @@ use crate::language::run::{Leaving, Stop, Used};
 use crate::language::value::Value;
 
 /// Variables, what was used up, and places in the dump.
-pub struct Frame<'p> {
+pub(crate) struct Frame<'p> {
     slots: Vec<Value<'p>>,
     /// The slots of the function that is called come after this one.
     base: usize,
@@ -24,7 +24,7 @@ pub struct Frame<'p> {
 }
 
 impl<'p> Frame<'p> {
-    pub fn new(context: &'p Context) -> Self {
+    pub(crate) fn new(context: &'p Context) -> Self {
         Frame {
             slots: vec![Value::Null],
             base: 0,
@@ -37,7 +37,7 @@ impl<'p> Frame<'p> {
     }
 
     /// Goes on to another object, or to any object of a class.
-    pub fn visit(&mut self, object: Value<'p>) {
+    pub(crate) fn visit(&mut self, object: Value<'p>) {
         self.slots.truncate(1);
         self.slots[CURRENT] = object;
         self.base = 0;
@@ -45,7 +45,7 @@ impl<'p> Frame<'p> {
     }
 
     /// Why the evaluation was stopped, if it was.
-    pub fn stopped(&self) -> Option<&Stop> {
+    pub(crate) fn stopped(&self) -> Option<&Stop> {
         self.used.stop.as_ref()
     }
 
@@ -66,7 +66,7 @@ impl<'p> Frame<'p> {
         }
     }
 
-    pub fn set(&mut self, slot: usize, value: Value<'p>) {
+    pub(crate) fn set(&mut self, slot: usize, value: Value<'p>) {
         let index = self.index(slot);
         if self.slots.len() <= index {
             self.slots.resize(index + 1, Value::Null);

@@ -153,7 +153,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// What all objects of a class have in common, as far as the class alone decides it.
-    pub fn of_class(&self, property: Property, class: ClassId) -> Option<Value<'p>> {
+    pub(crate) fn of_class(&self, property: Property, class: ClassId) -> Option<Value<'p>> {
         let described = &self.state().classes()[class as usize];
         let array = match described.kind {
             ClassKind::Array(element) => Some(element),
@@ -176,7 +176,7 @@ impl<'p> Evaluator<'p> {
             Property::Loader => Value::Text(self.context.loader_name(class).into()),
             Property::IsArray => Value::Bool(array.is_some()),
             Property::ElementType => match array {
-                Some(element) => Value::text(element.java_name()),
+                Some(element) => Value::text(element.keyword()),
                 None => Value::Null,
             },
             Property::FieldTypes => {
@@ -185,7 +185,7 @@ impl<'p> Evaluator<'p> {
                     classes.flat_map(|class| &self.state().classes()[class as usize].fields);
                 Value::List(
                     fields
-                        .map(|field| Value::text(field.ty.java_name()))
+                        .map(|field| Value::text(field.ty.keyword()))
                         .collect(),
                 )
             }

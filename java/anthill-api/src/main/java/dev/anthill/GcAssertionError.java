@@ -2,19 +2,19 @@ package dev.anthill;
 
 import java.util.List;
 
-/** Assertions that did not hold, thrown where {@link Reaction#THROW} was chosen. */
+/** Thrown for violated assertions of a kind whose reaction is {@link Reaction#THROW}. */
 public final class GcAssertionError extends AssertionError {
     private static final long serialVersionUID = 1;
 
     private final transient List<Violation> violations;
 
-    /** For Anthill itself. */
+    /** For internal use. */
     public GcAssertionError(List<Violation> violations) {
         super(text(violations));
         this.violations = List.copyOf(violations);
     }
 
-    /** What was found; empty after the error was serialized. */
+    /** The violations; empty after deserialization. */
     public List<Violation> violations() {
         return violations == null ? List.of() : violations;
     }

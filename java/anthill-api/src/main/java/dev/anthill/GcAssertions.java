@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Says what should be true of the heap: which objects are dead, single, unshared or owned.
+ * Assertions about the heap: which objects should be dead, single, unshared or owned.
  *
  * <pre>{@code
  * void close() {
@@ -17,23 +17,24 @@ import java.util.function.Consumer;
  * }
  * }</pre>
  *
- * <p>An assertion returns at once. It is checked on a state of the heap that is taken later: after the next full garbage collection, when
- * the agent's budget allows it, or when {@link #check} is called. Objects are only held weakly, and an assertion that has come true or
- * whose object has died takes no memory any more, so millions of them are fine. A violation names the assertion, where it was made, the object and the
- * full path from a GC root that keeps it alive.
+ * <p>An assertion returns immediately. Anthill checks it later on a state of the heap: after the next full garbage
+ * collection, when the agent's budget allows it, or when the program calls {@link #check}. Assertions hold their objects weakly and
+ * take no memory once they are settled, so millions of them are fine. A violation contains the assertion and where it was made, the
+ * object, and the full path from the GC root that keeps the object alive.
  *
- * <p>Assertions work where Anthill's agent is in the JVM: {@code java -agentpath:libanthill_agent.so}, {@code anthill record}, or
- * {@code anthill attach} at any time. Without it calls do nothing, at the price of reading a static field. With {@code -Ddev.anthill.required=true}
- * they throw an {@link IllegalStateException} instead, so that nobody believes in checks that are not made. With {@code -Ddev.anthill.keep=true} assertions
- * are kept without the agent too, so that {@code anthill check} finds them in a heap dump.
+ * <p>Assertions need Anthill's agent in the JVM: {@code java -agentpath:libanthill_agent.so}, {@code anthill record}, or
+ * {@code anthill attach} at any time. Without the agent, a call only reads a static field. With
+ * {@code -Ddev.anthill.required=true} it throws an {@link IllegalStateException} instead, so that missing checks do not go
+ * unnoticed. With {@code -Ddev.anthill.keep=true} the program keeps its assertions even without the agent, so that
+ * {@code anthill check} finds them in a heap dump.
  *
- * <p>All methods may be called by all threads. A null is not an object: nothing is asserted about it.
+ * <p>All methods are thread-safe. Assertions about null have no effect.
  */
 public final class GcAssertions {
     private GcAssertions() {}
 
     /**
-     * The object should be dead by the next check: reachable neither through strong nor through soft references.
+     * Asserts that the object is dead by the next check: not reachable through strong or soft references.
      *
      * <pre>{@code
      * Order order = table.remove(id);
@@ -44,7 +45,7 @@ public final class GcAssertions {
         assertDead(object, null);
     }
 
-    /** Like {@link #assertDead(Object)}, with words that a violation repeats. */
+    /** Like {@link #assertDead(Object)}, with a message for the violation. */
     public static void assertDead(Object object, String message) {
         if (Agent.active) {
             Ledger.dead(object, message);
@@ -54,8 +55,8 @@ public final class GcAssertions {
     }
 
     /**
-     * Begins a region of this thread: {@link #assertAllDead} asserts that everything which the thread allocates from here to there is dead.
-     * Regions may contain others; each allocation belongs to the innermost.
+     * Starts a region of this thread. {@link #assertAllDead} ends it and asserts that everything the thread allocated in the region is
+     * dead. Regions nest; an allocation belongs to the innermost region.
      *
      * <pre>{@code
      * GcAssertions.startRegion();
@@ -66,8 +67,8 @@ public final class GcAssertions {
      * }
      * }</pre>
      *
-     * <p>While any region is open, every allocation of every thread costs about a quarter of a microsecond more: fine in a test. What classes and lambdas need
-     * when they are first used lives on, so run the code once before.
+     * <p>While any region is open, every allocation of every thread costs about a quarter of a microsecond more, which is fine in a
+     * test. Objects that classes and lambdas need on first use survive, so run the code once beforehand.
      */
     public static void startRegion() {
         if (!Agent.active) {
@@ -78,12 +79,12 @@ public final class GcAssertions {
         }
     }
 
-    /** Ends the region that this thread began last: what it allocated in there should be dead by the next check. */
+    /** Ends this thread's innermost region and asserts that everything allocated in it is dead by the next check. */
     public static void assertAllDead() {
         assertAllDead(null);
     }
 
-    /** Like {@link #assertAllDead()}, with words that a violation repeats. */
+    /** Like {@link #assertAllDead()}, with a message for the violation. */
     public static void assertAllDead(String message) {
         // A region that was begun must end, whether the agent is still there or not.
         if (Agent.active || Regions.areOpen()) {
@@ -95,8 +96,8 @@ public final class GcAssertions {
     }
 
     /**
-     * From now on there should never be more than {@code max} instances of the type and its subtypes. A later call for the same type replaces the
-     * limit.
+     * Asserts that from now on there are never more than {@code max} reachable instances of the type and its subtypes. A later call for
+     * the same type replaces the limit.
      *
      * <pre>{@code
      * GcAssertions.assertInstances(IndexSearcher.class, 1);
@@ -106,7 +107,7 @@ public final class GcAssertions {
         assertInstances(type, max, null);
     }
 
-    /** Like {@link #assertInstances(Class, int)}, with words that a violation repeats. */
+    /** Like {@link #assertInstances(Class, int)}, with a message for the violation. */
     public static void assertInstances(Class<?> type, int max, String message) {
         if (Agent.active) {
             Ledger.instances(type, max, true, message);
@@ -115,12 +116,12 @@ public final class GcAssertions {
         }
     }
 
-    /** Like {@link #assertInstances(Class, int)}, for instances of the class itself: those of subclasses do not count. */
+    /** Like {@link #assertInstances(Class, int)}, but without instances of subclasses. */
     public static void assertDirectInstances(Class<?> type, int max) {
         assertDirectInstances(type, max, null);
     }
 
-    /** Like {@link #assertDirectInstances(Class, int)}, with words that a violation repeats. */
+    /** Like {@link #assertDirectInstances(Class, int)}, with a message for the violation. */
     public static void assertDirectInstances(Class<?> type, int max, String message) {
         if (Agent.active) {
             Ledger.instances(type, max, false, message);
@@ -130,8 +131,8 @@ public final class GcAssertions {
     }
 
     /**
-     * From now on the object should never have more than one reference to it from other objects or static fields. Local variables do not count: they are how the
-     * program looks at it.
+     * Asserts that from now on at most one reference leads to the object from other objects and static fields. Local variables do not
+     * count.
      *
      * <pre>{@code
      * void add(Node child) {
@@ -144,7 +145,7 @@ public final class GcAssertions {
         assertUnshared(object, null);
     }
 
-    /** Like {@link #assertUnshared(Object)}, with words that a violation repeats. */
+    /** Like {@link #assertUnshared(Object)}, with a message for the violation. */
     public static void assertUnshared(Object object, String message) {
         if (Agent.active) {
             Ledger.unshared(object, message);
@@ -154,7 +155,7 @@ public final class GcAssertions {
     }
 
     /**
-     * From now on the ownee should never be reachable without being reachable from its owner. Others may refer to it too, as long as the owner does.
+     * Asserts that from now on the ownee is reachable from its owner or dead. Other objects may also refer to the ownee.
      *
      * <pre>{@code
      * orders.put(order.id(), order);
@@ -165,7 +166,7 @@ public final class GcAssertions {
         assertOwnedBy(owner, ownee, null);
     }
 
-    /** Like {@link #assertOwnedBy(Object, Object)}, with words that a violation repeats. */
+    /** Like {@link #assertOwnedBy(Object, Object)}, with a message for the violation. */
     public static void assertOwnedBy(Object owner, Object ownee, String message) {
         if (Agent.active) {
             Ledger.ownedBy(owner, ownee, message);
@@ -175,8 +176,8 @@ public final class GcAssertions {
     }
 
     /**
-     * Collects garbage, checks all assertions now, waits for that and returns what does not hold, whether it was reported before or not. A local variable
-     * that still has the object keeps it alive.
+     * Collects garbage, checks all assertions, waits for the result and returns all violations, including those reported before. A
+     * local variable that still refers to an object keeps it alive.
      *
      * <pre>{@code
      * assertEquals(List.of(), GcAssertions.check());
@@ -190,30 +191,30 @@ public final class GcAssertions {
         return List.of();
     }
 
-    /** Calls the listener with everything that is found, once for equal violations: for what {@link #check} finds in the thread that called it, otherwise
-     * in a thread of Anthill's. */
+    /** Adds a listener for violations. Anthill calls it once for equal violations: on the calling thread for violations that
+     * {@link #check} finds, otherwise on its own thread. */
     public static void addListener(Consumer<Violation> listener) {
         Checks.addListener(listener);
     }
 
-    /** The listener is not called any more. */
+    /** Removes a listener. */
     public static void removeListener(Consumer<Violation> listener) {
         Checks.removeListener(listener);
     }
 
-    /** Chooses what happens when an assertion of that kind does not hold. */
+    /** Sets the reaction to violations of this kind. */
     public static void react(Kind kind, Reaction reaction) {
         Checks.react(kind, reaction);
     }
 
-    /** Whether assertions are kept and checked. */
+    /** Returns whether assertions are kept and checked. */
     public static boolean isActive() {
         return Agent.active;
     }
 
     /** Fails if assertions are not checked.
      *
-     * @throws IllegalStateException with what to do about it */
+     * @throws IllegalStateException if assertions are not checked; the message explains how to load the agent */
     public static void require() {
         if (!Agent.active) {
             throw Agent.missing();

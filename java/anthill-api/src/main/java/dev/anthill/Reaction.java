@@ -1,13 +1,13 @@
 package dev.anthill;
 
-/** What happens when an assertion does not hold. Listeners are called whatever is chosen. */
+/** The reaction to a violated assertion. Listeners are always called. */
 public enum Reaction {
-    /** It is written to {@code System.err}, and the program goes on. The default. */
+    /** Print the violation to {@code System.err}. The default. */
     LOG,
-    /** Listeners are called, and nothing else happens. */
+    /** Only call the listeners. */
     CALLBACK,
-    /** The next call of {@link GcAssertions}, in whatever thread, throws a {@link GcAssertionError}. */
+    /** Throw a {@link GcAssertionError} from the next call of {@link GcAssertions}, on any thread. */
     THROW,
-    /** It is written to {@code System.err}, and the JVM is halted with exit code 70, without shutdown hooks. */
+    /** Print the violation to {@code System.err} and halt the JVM with exit code 70, without shutdown hooks. */
     HALT
 }

@@ -3,8 +3,8 @@ package dev.anthill;
 import java.util.List;
 import java.util.Objects;
 
-/** An assertion that does not hold, or several equal ones: made at the same place, for objects of the same class that are held
- * in the same way. */
+/** A violated assertion, or several equal ones: made in the same place, for objects of the same class that are held in the same
+ * way. */
 public final class Violation {
     private final Kind kind;
     private final String message;
@@ -17,7 +17,7 @@ public final class Violation {
     private final String json;
     private final long[] assertions;
 
-    /** For Anthill itself. */
+    /** For internal use. */
     public Violation(
             Kind kind,
             String message,
@@ -41,17 +41,17 @@ public final class Violation {
         this.assertions = assertions.clone();
     }
 
-    /** What was asserted. */
+    /** The kind of the assertion. */
     public Kind kind() {
         return kind;
     }
 
-    /** The message of the assertion; null if it has none. */
+    /** The message of the assertion, or null. */
     public String message() {
         return message;
     }
 
-    /** Where the assertion was made, the innermost frame first, such as {@code com.app.Shop.close(Shop.java:12)}. */
+    /** The stack frames where the assertion was made, innermost first, such as {@code com.app.Shop.close(Shop.java:12)}. */
     public List<String> madeAt() {
         return madeAt;
     }
@@ -61,37 +61,37 @@ public final class Violation {
         return className;
     }
 
-    /** The size of the object, or of all objects if there are several; 0 if it is not known. */
+    /** The size of the object, or of all objects if there are several; 0 if unknown. */
     public long bytes() {
         return bytes;
     }
 
-    /** How many equal violations this is. */
+    /** The number of equal violations. */
     public long count() {
         return count;
     }
 
-    /** The path from a GC root to the object, a line each, the root first; empty if it is not known. */
+    /** The path from a GC root to the object, one line per step, the root first; empty if unknown. */
     public List<String> path() {
         return paths.isEmpty() ? List.of() : paths.get(0);
     }
 
-    /** All paths: of a shared object one for each reference to it, of instances those of a sample. */
+    /** All paths: for a shared object one per reference to it, for instances those of a sample. */
     public List<List<String>> paths() {
         return paths;
     }
 
-    /** Everything in words, on several lines. */
+    /** The violation as text, on several lines. */
     public String text() {
         return text;
     }
 
-    /** Everything as one line of JSON. */
+    /** The violation as one line of JSON. */
     public String toJson() {
         return json;
     }
 
-    /** The numbers of the assertions that do not hold, for Anthill itself. */
+    /** The numbers of the violated assertions, for internal use. */
     public long[] assertions() {
         return assertions.clone();
     }

@@ -1,2 +1,2 @@
-/** Assertions about the heap, checked on a running program by Anthill's agent: start with {@link dev.anthill.GcAssertions}. */
+/** Assertions about the heap that Anthill checks while the program runs. Start with {@link dev.anthill.GcAssertions}. */
 package dev.anthill;

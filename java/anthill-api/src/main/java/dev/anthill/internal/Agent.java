@@ -76,10 +76,10 @@ public final class Agent {
 
     public static IllegalStateException missing() {
         return new IllegalStateException(
-                "Anthill's agent is not in this JVM: start it with -agentpath:/path/to/libanthill_agent.so or with"
-                        + " `anthill record -- java ...`, or run `anthill attach "
+                "Anthill's agent is not loaded in this JVM\nStart the program with"
+                        + " -agentpath:/path/to/libanthill_agent.so or `anthill record -- java ...`, or run `anthill attach "
                         + ProcessHandle.current().pid()
-                        + " --assertions`");
+                        + " --assertions`.");
     }
 
     /** Somebody asserts something: from now on it must be checked. */

@@ -85,7 +85,7 @@ public final class Checks {
             Request asked = ask(forgive ? Thread.currentThread().getId() : NOBODY);
             if (asked == null || asked.found == null) {
                 String why = asked == null ? Agent.reason() : asked.failure;
-                throw new IllegalStateException("the heap could not be checked: " + why);
+                throw new IllegalStateException("cannot check the heap: " + why);
             }
             return violations(asked.found, false);
         } finally {

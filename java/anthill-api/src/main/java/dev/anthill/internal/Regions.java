@@ -102,7 +102,7 @@ public final class Regions {
         if (!said) {
             said = true;
             System.err.println(
-                    "anthill: allocations of this thread cannot be seen, assertAllDead checks nothing: "
+                    "anthill: assertAllDead checks nothing on this thread: "
                             + "regions need the agent and a platform thread");
         }
     }

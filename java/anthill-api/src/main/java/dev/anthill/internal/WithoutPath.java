@@ -22,8 +22,8 @@ final class WithoutPath {
     private static String text(
             Kind kind, String message, List<String> madeAt, String className, int count, String why) {
         StringBuilder text = new StringBuilder();
-        text.append(kind == Kind.DEAD ? "asserted dead" : "allocated in a region that was asserted all dead");
-        text.append(", but still there after a full collection: ");
+        text.append(kind == Kind.DEAD ? "asserted dead" : "allocated in a region that ended");
+        text.append(", but still alive after a full collection: ");
         text.append(count == 1 ? "" : count + " objects of ").append(className);
         if (message != null) {
             text.append("\n  \"").append(message).append('"');
@@ -32,7 +32,7 @@ final class WithoutPath {
         for (String frame : madeAt) {
             text.append("\n    ").append(frame);
         }
-        text.append("\n  what keeps it alive is not known: ").append(why);
+        text.append("\n  path unknown: ").append(why);
         return text.toString();
     }
 

@@ -44,8 +44,8 @@ final class Agent {
         }
         program.run(List.of("attach", Long.toString(ProcessHandle.current().pid()), "--assertions"));
         if (!becomesActive()) {
-            throw new Unavailable("the agent was loaded into this JVM, but does not answer; is there another version of"
-                    + " anthill-api on the class path?");
+            throw new Unavailable("Anthill's agent was loaded into this JVM, but does not respond\nCheck the class path for another"
+                    + " version of anthill-api.");
         }
     }
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.junit.platform.commons.support.AnnotationSupport;
 
-/** What {@link LeakCheck} does: loads the agent, opens a scope for each test, checks it afterwards, resolves {@link HeapAssertions}. */
+/** Implements {@link LeakCheck}: loads the agent, opens a scope for each test, checks it afterwards, and resolves {@link HeapAssertions}. */
 public final class AnthillExtension
         implements BeforeEachCallback,
                 BeforeTestExecutionCallback,
@@ -38,7 +38,7 @@ public final class AnthillExtension
             boolean all = check != null && check.region();
             types = check == null || all ? new Class<?>[0] : check.types();
             hasRegion = all || types.length > 0;
-            message = "born in " + name;
+            message = "allocated in " + name;
         }
     }
 

@@ -39,7 +39,7 @@ final class Growth implements AutoCloseable {
         try {
             folder = Files.createTempDirectory("anthill-growth");
         } catch (IOException e) {
-            throw new Unavailable("there is no place for heap dumps", e);
+            throw new Unavailable("cannot create a temporary directory for heap dumps", e);
         }
     }
 
@@ -79,7 +79,7 @@ final class Growth implements AutoCloseable {
         Path state = folder.resolve(states.size() + ".hprof");
         HotSpotDiagnosticMXBean diagnostic = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
         if (diagnostic == null) {
-            throw new Unavailable("this JVM writes no heap dumps: it has no HotSpotDiagnosticMXBean (module jdk.management)");
+            throw new Unavailable("this JVM cannot write heap dumps: it has no HotSpotDiagnosticMXBean (module jdk.management)");
         }
         diagnostic.dumpHeap(state.toString(), true);
         states.add(state);
@@ -108,7 +108,7 @@ final class Growth implements AutoCloseable {
             lines.add(one.get("name").text());
             lines.add("    elements " + arrows(elements) + ", retains " + arrows(numbers(one.get("retained"))) + " bytes");
             one.get("newcomers").list().stream().filter(newcomer -> newcomer.get("objects").number() > 0).limit(MOST_CLASSES)
-                    .forEach(newcomer -> lines.add(String.format(Locale.ROOT, "    new in it: %,d %s",
+                    .forEach(newcomer -> lines.add(String.format(Locale.ROOT, "    new: %,d %s",
                             newcomer.get("objects").number(), newcomer.get("class").text())));
             grown.add(new Grown(one.get("name").text(), lines));
         }
@@ -122,7 +122,7 @@ final class Growth implements AutoCloseable {
             List<Long> objects = row.get("figures").list().stream().map(one -> one.get("objects").number())
                     .collect(Collectors.toList());
             if (grows(objects, steps, runs -> runs)) {
-                String instances = "    instances " + arrows(objects) + ", in no data structure that is known";
+                String instances = "    instances " + arrows(objects) + ", in no known data structure";
                 grown.add(new Grown(row.get("name").text(), List.of(row.get("name").text(), instances)));
             }
         }
@@ -198,7 +198,7 @@ final class Growth implements AutoCloseable {
     private static String words(List<Grown> found, int repeat) {
         String lines = found.stream().flatMap(one -> one.lines.stream()).map(line -> "  " + line)
                 .collect(Collectors.joining("\n"));
-        return "the heap grows with every run (" + repeat + " runs; before, after half of them, after all):\n" + lines;
+        return "the heap grows with every run (" + repeat + " runs; figures before, halfway and after):\n" + lines;
     }
 
     @Override

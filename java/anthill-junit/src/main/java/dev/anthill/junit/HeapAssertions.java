@@ -10,8 +10,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.function.Executable;
 
 /**
- * Assertions about the heap that are checked at once: a test method asks for this as a parameter. Each collects garbage, looks at
- * a state of the whole heap, and fails the test with the path by which something is reached.
+ * Assertions about the heap that are checked immediately. A test method declares a parameter of this type. Each call collects
+ * garbage, analyzes the whole heap, and fails the test with the path to the object.
  *
  * <pre>{@code
  * @Test
@@ -24,7 +24,7 @@ import org.junit.jupiter.api.function.Executable;
  * }
  * }</pre>
  *
- * <p>Tests that run at the same time are checked one after the other.
+ * <p>Checks of concurrent tests run one after the other.
  */
 public final class HeapAssertions {
     private static final int REPEAT = 20;
@@ -38,8 +38,8 @@ public final class HeapAssertions {
     }
 
     /**
-     * Fails if the object is reachable through strong or soft references. Local variables of the calling method that name the
-     * object are forgiven: there is no need to set them to null.
+     * Fails if the object is reachable through strong or soft references. Local variables of the calling method do not count, so there
+     * is no need to set them to null.
      */
     public void assertDead(Object object) {
         Object[] named = {object};
@@ -47,7 +47,7 @@ public final class HeapAssertions {
         failOn(Scope.dead(named, null));
     }
 
-    /** Like {@link #assertDead(Object)}, with words that the failure repeats. */
+    /** Like {@link #assertDead(Object)}, with a message for the failure. */
     public void assertDead(Object object, String message) {
         // If nobody else has it, the collector alone can tell, as long as this variable has not.
         Object[] named = {object};
@@ -60,7 +60,7 @@ public final class HeapAssertions {
         assertInstances(type, max, null);
     }
 
-    /** Like {@link #assertInstances(Class, int)}, with words that the failure repeats. */
+    /** Like {@link #assertInstances(Class, int)}, with a message for the failure. */
     public void assertInstances(Class<?> type, int max, String message) {
         failOn(Scope.instances(type, max, true, message));
     }
@@ -70,33 +70,32 @@ public final class HeapAssertions {
         assertUnshared(object, null);
     }
 
-    /** Like {@link #assertUnshared(Object)}, with words that the failure repeats. */
+    /** Like {@link #assertUnshared(Object)}, with a message for the failure. */
     public void assertUnshared(Object object, String message) {
         failOn(Scope.unshared(object, message));
     }
 
     /**
-     * Fails if the ownee is reachable, but not from its owner. Local variables of the calling method that name the ownee are
-     * forgiven.
+     * Fails if the ownee is reachable, but not from its owner. Local variables of the calling method do not count.
      */
     public void assertOwnedBy(Object owner, Object ownee) {
         assertOwnedBy(owner, ownee, null);
     }
 
-    /** Like {@link #assertOwnedBy(Object, Object)}, with words that the failure repeats. */
+    /** Like {@link #assertOwnedBy(Object, Object)}, with a message for the failure. */
     public void assertOwnedBy(Object owner, Object ownee, String message) {
         failOn(Scope.ownedBy(owner, ownee, message));
     }
 
     /**
-     * Runs something and fails if anything survives that this thread allocates meanwhile. What is loaded, linked or cached the
-     * first time survives: run it once before.
+     * Runs the code and fails if any object survives that this thread allocates in it. Objects that are loaded, linked or cached on
+     * the first run survive, so run the code once beforehand.
      */
     public void assertAllDead(Executable region) {
         assertAllDead(region, null);
     }
 
-    /** Like {@link #assertAllDead(Executable)}, with words that the failure repeats. */
+    /** Like {@link #assertAllDead(Executable)}, with a message for the failure. */
     public void assertAllDead(Executable region, String message) {
         GcAssertions.startRegion();
         try {
@@ -115,17 +114,17 @@ public final class HeapAssertions {
     }
 
     /**
-     * Runs something again and again, and fails if a data structure grows with every run; the failure names it and says what is new in
-     * it. Where the newcomers are in no data structure that is known, it names their class and the paths to it.
+     * Runs the code repeatedly, and fails if a data structure grows with every run. The failure names the structure and its new
+     * contents. If the new objects are in no known data structure, it names their class and the paths to them.
      *
-     * <p>Something grows if it got larger between the beginning and the middle and again between the middle and the end: by an element
-     * in every second run, or an instance in every run. A cache grows until it is full: fill it before.
+     * <p>A structure grows if it gains at least one element in every second run, and a class if it gains an instance in every run, both
+     * in the first and in the second half of the runs. A cache grows until it is full, so fill it first.
      *
-     * @param repeat how often, at least 4; two runs before that are not counted
+     * @param repeat the number of runs, at least 4; two more runs before them do not count
      */
     public void assertNoGrowth(Executable run, int repeat) {
         if (repeat < 4) {
-            throw new IllegalArgumentException("growth takes 4 runs at least to be seen, not " + repeat);
+            throw new IllegalArgumentException("repeat must be at least 4, not " + repeat);
         }
         ONE_AT_A_TIME.lock();
         try (Growth growth = new Growth(agent.program())) {

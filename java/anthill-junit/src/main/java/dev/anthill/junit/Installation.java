@@ -21,13 +21,13 @@ import java.util.UUID;
 import java.util.stream.Stream;
 
 /**
- * The folder with the program {@code anthill} and its agent. They come out of a jar on the class path, once for all JVMs of a
- * user: the folder is named by what is in it and appears in one step, so that test processes never see a part of it.
+ * The directory with the program {@code anthill} and its agent. They come from a jar on the class path and are unpacked once for
+ * all JVMs of a user. The directory is named after its contents and appears in one step, so test processes never see a part of it.
  */
 final class Installation {
-    /** A folder to take instead of the one in the jar. */
+    /** A directory to use instead of the contents of the jar. */
     static final String HOME = "dev.anthill.home";
-    /** Where what the jar has is unpacked to. */
+    /** The directory to unpack the contents of the jar to. */
     static final String CACHE = "dev.anthill.cache";
 
     private static final String PROGRAM = "anthill";
@@ -42,20 +42,20 @@ final class Installation {
     static Installation find() {
         String home = System.getProperty(HOME);
         if (home != null) {
-            return new Installation(checked(Path.of(home), HOME + " is " + home));
+            return new Installation(checked(Path.of(home), HOME + "=" + home + ": no executable `anthill` in this directory"));
         }
         String place = "META-INF/anthill/" + Platform.name() + "/";
         try (InputStream sums = resource(place + SUMS)) {
             if (sums == null) {
-                throw new Unavailable("the jar anthill-native on the class path has no program for " + Platform.name()
-                        + " (" + place + "). Heap assertions work on linux-x86_64; on another platform build Anthill, and let -D"
-                        + HOME + "=FOLDER name the folder with anthill and its agent. java/anthill-native/README.md says how to"
-                        + " add a platform to the jar");
+                throw new Unavailable("the jar anthill-native does not support the platform " + Platform.name()
+                        + " (it has no " + place + ")\nUse linux-x86_64, or build Anthill and set -D" + HOME
+                        + "=DIR to the directory with anthill and its agent. java/anthill-native/README.md explains how to"
+                        + " add a platform to the jar.");
             }
             return new Installation(unpacked(place, sums.readAllBytes()));
         } catch (IOException e) {
-            throw new Unavailable("the program in the jar anthill-native cannot be unpacked; -D" + CACHE
-                    + "=FOLDER chooses another place", e);
+            throw new Unavailable("cannot unpack the jar anthill-native; set -D" + CACHE
+                    + "=DIR to use another directory", e);
         }
     }
 
@@ -63,9 +63,9 @@ final class Installation {
         return folder.resolve(PROGRAM);
     }
 
-    private static Path checked(Path folder, String said) {
+    private static Path checked(Path folder, String otherwise) {
         if (!Files.isExecutable(folder.resolve(PROGRAM))) {
-            throw new Unavailable(said + ", but there is no program anthill");
+            throw new Unavailable(otherwise);
         }
         return folder.toAbsolutePath();
     }
@@ -78,7 +78,7 @@ final class Installation {
         Path cache = cache();
         Path complete = cache.resolve("native-" + hex(digest().digest(sums)).substring(0, 24));
         if (Files.isDirectory(complete)) {
-            return checked(complete, "files are missing in " + complete + "; delete it");
+            return checked(complete, complete + " is incomplete; delete it and try again");
         }
         Path partial = cache.resolve("partial-" + UUID.randomUUID());
         Files.createDirectory(partial);
@@ -108,7 +108,7 @@ final class Installation {
         MessageDigest digest = digest();
         try (InputStream from = resource(name); OutputStream file = Files.newOutputStream(to)) {
             if (from == null) {
-                throw new IOException("the jar lacks " + name);
+                throw new IOException("the jar does not contain " + name);
             }
             byte[] buffer = new byte[1 << 16];
             for (int read = from.read(buffer); read >= 0; read = from.read(buffer)) {
@@ -128,14 +128,14 @@ final class Installation {
         for (String line : new String(sums, StandardCharsets.UTF_8).split("\n")) {
             String[] parts = line.split("[ *]+", 2);
             if (parts.length != 2 || parts[1].contains("/")) {
-                throw new IOException("odd line in " + SUMS + ": " + line);
+                throw new IOException("malformed line in " + SUMS + ": " + line);
             }
             files.put(parts[1].trim(), parts[0]);
         }
         return files;
     }
 
-    /** A folder of this user that nobody else can write to: what lies there is executed. */
+    /** A directory that only this user can write to, because its files are executed. */
     private static Path cache() throws IOException {
         String chosen = System.getProperty(CACHE);
         String xdg = System.getenv("XDG_CACHE_HOME");
@@ -157,7 +157,7 @@ final class Installation {
         // A user without an entry in the list of users has no name, but an own process.
         UserPrincipal me = Files.getOwner(Path.of("/proc/self"));
         if (!others.isEmpty() || !Files.getOwner(unpacked, LinkOption.NOFOLLOW_LINKS).equals(me)) {
-            throw new IOException(unpacked + " can be written by others than " + me.getName());
+            throw new IOException(unpacked + " is writable by users other than " + me.getName());
         }
         return unpacked;
     }

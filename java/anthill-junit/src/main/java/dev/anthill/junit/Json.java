@@ -190,6 +190,6 @@ final class Json {
     }
 
     private IllegalArgumentException odd() {
-        return new IllegalArgumentException("no JSON at " + at + ": " + text.substring(0, Math.min(text.length(), 200)));
+        return new IllegalArgumentException("invalid JSON at offset " + at + ": " + text.substring(0, Math.min(text.length(), 200)));
     }
 }

@@ -9,9 +9,8 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Checks the heap after a test, or after every test of a class: the GC assertions that were made during the test must hold. A
- * test whose assertions do not hold fails with the path by which the object is reached. {@link HeapAssertions} can be asked for
- * as a parameter.
+ * Checks the heap after a test, or after every test of a class: the GC assertions made during the test must hold. If one is
+ * violated, the test fails with the path to the object. Tests may declare a parameter of type {@link HeapAssertions}.
  *
  * <pre>{@code
  * @LeakCheck
@@ -31,7 +30,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * }
  * }</pre>
  *
- * <p>The check follows the test method and its {@code @AfterEach} methods. A test that failed already is not checked.
+ * <p>The check follows the test method and its {@code @AfterEach} methods. A test that has already failed is not checked.
  */
 @Documented
 @Inherited
@@ -40,14 +39,13 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(AnthillExtension.class)
 public @interface LeakCheck {
     /**
-     * Types of which nothing may survive that the test's own thread allocates, subclasses included: between the beginning of the
-     * test method and its end.
+     * Types, including their subtypes, whose instances must not survive if the test's own thread allocates them in the test method.
      */
     Class<?>[] types() default {};
 
     /**
-     * Whether nothing at all may survive that the test's own thread allocates. Strict: whatever is loaded, cached or logged for
-     * the first time survives; make it happen in {@code @BeforeEach}.
+     * Whether the test fails if any object survives that its own thread allocates in the test method. This is strict: classes,
+     * caches and loggers that code creates on its first run survive, so run the code once in {@code @BeforeEach}.
      */
     boolean region() default false;
 }

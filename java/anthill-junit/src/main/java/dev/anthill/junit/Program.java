@@ -37,11 +37,11 @@ final class Program {
             String printed = read(process.getInputStream());
             int code = process.waitFor();
             if (code != 0) {
-                throw new Unavailable("`" + what + "` ended with code " + code + ":\n" + said.join().strip());
+                throw new Unavailable("`" + what + "` exited with code " + code + ":\n" + said.join().strip());
             }
             return printed;
         } catch (IOException e) {
-            throw new Unavailable("`" + what + "` cannot be run", e);
+            throw new Unavailable("`" + what + "` failed to start", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new Unavailable("`" + what + "` was interrupted", e);

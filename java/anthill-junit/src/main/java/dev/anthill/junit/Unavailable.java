@@ -1,6 +1,6 @@
 package dev.anthill.junit;
 
-/** The heap cannot be checked here; the message says why and what to do. */
+/** The heap cannot be checked here; the message explains why and what to do. */
 final class Unavailable extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -64,7 +64,7 @@ class InstallationTest {
         Path shared = Files.createDirectory(cache.resolve("native"));
         Files.setPosixFilePermissions(shared, PosixFilePermissions.fromString("rwxrwxrwx"));
         Unavailable refused = assertThrows(Unavailable.class, Installation::find);
-        assertTrue(refused.getMessage().contains("can be written by others"), refused.getMessage());
+        assertTrue(refused.getMessage().contains("is writable by users other than"), refused.getMessage());
     }
 
     @Test

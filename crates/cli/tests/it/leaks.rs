@@ -1,0 +1,179 @@
+//! Known leaks of real libraries: `report` names the culprit from one dump, `growth` from two. What is to be named is said by
+//! the programs themselves.
+
+use anthill_testkit::{DumpOptions, Jdk, Sample};
+use serde_json::Value;
+
+use crate::program::{json, scratch};
+
+/// What a good answer has: the field that a programmer would look for, or another place on the way to it; for equal
+/// owners, what there are many of.
+struct Wanted {
+    culprit: String,
+    also: Vec<String>,
+    element: String,
+    elements: u64,
+}
+
+impl Wanted {
+    fn new(sample: &Sample) -> Self {
+        let said = |key: &str| sample.truth().get(key).cloned();
+        let also = said("also").unwrap_or_default();
+        Wanted {
+            culprit: said("culprit").expect("every program names its culprit"),
+            also: also.split(", ").map(str::to_owned).collect(),
+            element: said("element").expect("every program says what it leaks"),
+            elements: sample.count("elements"),
+        }
+    }
+
+    /// Whether a text names the field, with its class or at the end of a path.
+    fn is_named(&self, text: &str) -> bool {
+        let ends_in = |place: &str| {
+            let field = place.rsplit('.').next().unwrap_or_default();
+            let step = format!(" → {field}");
+            let mut ends = text.split(&step).skip(1);
+            let continues =
+                |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || "_$".contains(c));
+            ends.any(|rest| !continues(rest))
+        };
+        let mut also = self.also.iter().filter(|also| !also.is_empty());
+        text.contains(&self.culprit)
+            || ends_in(&self.culprit)
+            || also.any(|also| match also.strip_prefix("thread ") {
+                Some(thread) => {
+                    text.contains(thread.trim_end_matches(|c: char| c.is_ascii_digit()))
+                }
+                None => text.contains(also.as_str()) || ends_in(also),
+            })
+    }
+
+    fn is_element(&self, class: &Value, objects: &Value) -> bool {
+        class == self.element.as_str() && objects == self.elements
+    }
+}
+
+/// Two dumps of a program that leaks, of the JDK that is installed.
+fn check(name: &str) {
+    let Some(jdk) = Jdk::installed() else {
+        return;
+    };
+    let Some(mut sample) = Sample::start_leak(jdk, name) else {
+        return;
+    };
+    let dumps = [1, 2].map(|number| scratch(&format!("leak-{name}-{number}.hprof")));
+    sample.dump(&dumps[0], DumpOptions::default());
+    sample.send("more");
+    sample.dump(&dumps[1], DumpOptions::default());
+    let wanted = Wanted::new(&sample);
+    drop(sample);
+    let [before, after] = dumps.each_ref().map(|dump| dump.to_str().unwrap());
+
+    let report = json(&["report", after, "--brief", "--no-index"]);
+    let first = &report["suspects"][0];
+    let text = format!(
+        "{} {} {}",
+        first["sentence"], first["place"], first["holders"]
+    );
+    let (class, objects) = (&first["elements"]["class"], &first["elements"]["objects"]);
+    assert!(
+        wanted.is_named(&text) || wanted.is_element(class, objects),
+        "{name}: {} is not named: {text}",
+        wanted.culprit
+    );
+    // What every program has is nobody's leak.
+    for suspect in report["suspects"].as_array().unwrap() {
+        let sentence = suspect["sentence"].as_str().unwrap();
+        assert!(
+            !sentence.contains("ZipFile") && !sentence.contains(" objects of byte[]"),
+            "{sentence}"
+        );
+    }
+
+    let growth = json(&["growth", before, after, "--no-index"]);
+    let rows = |key: &str| growth[key].as_array().unwrap().clone();
+    let all = [rows("joint"), rows("structures"), rows("places")].concat();
+    let most = all.iter().max_by(|a, b| {
+        let hgp = |row: &Value| row["hgp"].as_f64().unwrap_or(0.0);
+        hgp(a).total_cmp(&hgp(b))
+    });
+    let most = most.unwrap_or_else(|| panic!("{name}: nothing grew: {growth:#}"));
+    let text = format!("{} {} {}", most["name"], most["owners"], most["elements"]);
+    assert!(
+        wanted.is_named(&text),
+        "{name}: {} is not named: {text}",
+        wanted.culprit
+    );
+}
+
+#[test]
+fn what_fills_the_heap_is_named_and_not_the_method_that_failed() {
+    let Some(jdk) = Jdk::installed() else {
+        return;
+    };
+    let path = scratch("leak-OutOfMemory.hprof");
+    let Some(printed) = Sample::fill_heap(jdk, &path) else {
+        return;
+    };
+    let report = json(&["report", path.to_str().unwrap(), "--brief", "--no-index"]);
+    let first = &report["suspects"][0];
+    let sentence = first["sentence"].as_str().unwrap();
+    let field = "held by static field anthill.leaks.OrderBook.ORDERS,";
+    assert!(sentence.contains(field), "{sentence}");
+    let orders = first["elements"]["objects"].as_u64().unwrap();
+    assert!(
+        printed.contains(&format!("TRUTH elements = {orders}\n")),
+        "{orders}: {printed}"
+    );
+    assert_eq!(first["elements"]["class"], "anthill.leaks.LimitOrder");
+}
+
+macro_rules! leaks {
+    ($($test:ident = $program:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            check($program);
+        })*
+    };
+}
+
+leaks! {
+    actor_children = "ActorChildren",
+    async_log_queue = "AsyncLogQueue",
+    caffeine_cache = "CaffeineCache",
+    cancelled_timers = "CancelledTimers",
+    copy_on_write_listeners = "CopyOnWriteListeners",
+    coroutine_jobs = "CoroutineJobs",
+    delete_on_exit = "DeleteOnExit",
+    direct_buffers = "DirectBuffers",
+    driver_loader = "DriverLoader",
+    ehcache_store = "EhcacheStore",
+    event_bus_subscribers = "EventBusSubscribers",
+    executor_backlog = "ExecutorBacklog",
+    guava_cache = "GuavaCache",
+    http_clients = "HttpClients",
+    http_sessions = "HttpSessions",
+    in_memory_table = "InMemoryTable",
+    index_readers = "IndexReaders",
+    managed_beans = "ManagedBeans",
+    metric_names = "MetricNames",
+    metric_tags = "MetricTags",
+    mock_invocations = "MockInvocations",
+    object_stream_handles = "ObjectStreamHandles",
+    open_statements = "OpenStatements",
+    pending_future = "PendingFuture",
+    property_listeners = "PropertyListeners",
+    reactor_sink = "ReactorSink",
+    rx_subscribers = "RxSubscribers",
+    scheduler_jobs = "SchedulerJobs",
+    shutdown_hooks = "ShutdownHooks",
+    spring_listeners = "SpringListeners",
+    template_cache = "TemplateCache",
+    thread_context_in_pool = "ThreadContextInPool",
+    timer_tasks = "TimerTasks",
+    unreturned_pool_objects = "UnreturnedPoolObjects",
+    vertx_consumers = "VertxConsumers",
+    weak_cache_with_strong_values = "WeakCacheWithStrongValues",
+    weak_map_of_handlers = "WeakMapOfHandlers",
+    wheel_timeouts = "WheelTimeouts",
+}

@@ -1,0 +1,272 @@
+//! The report: the suspects of a heap with all that is to be told of each, and the figures around
+//! them. What it says is the same for every face; how it is said is theirs.
+
+use anthill_graph::{Graph, NodeId, Paths, gc_closure_among};
+use anthill_heap::{BitSet, ClassId, both};
+use anthill_paths::{ReadablePath, RootsByObject, readable_path};
+use anthill_session::{Error, Session};
+use rustc_hash::FxHashMap;
+
+use crate::alike::main_part;
+use crate::fingerprint::{Holder, fingerprint, holder};
+use crate::patterns::{Pattern, Scene, heap_patterns};
+use crate::place::{Elements, FieldPlace, Places};
+use crate::roles::Roles;
+use crate::suspects::{Kept, Severity, Subject, Suspect, Thresholds, suspects};
+
+/// Classes that are listed of what a suspect keeps alive.
+const CONTENTS: usize = 8;
+
+/// Where memory leaks, or seems to, and why.
+pub struct Report {
+    /// Those that retain most first.
+    pub suspects: Vec<ReportedSuspect>,
+    /// Objects that retain much because the suspects are below them, outermost first.
+    pub context: Vec<NodeId>,
+    /// Known ways to waste or lose memory that no suspect is needed for.
+    pub patterns: Vec<Pattern>,
+}
+
+/// A suspect with all that a person needs to judge it.
+pub struct ReportedSuspect {
+    /// Who keeps it alive.
+    pub subject: Subject,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Bytes that would die with the subject.
+    pub retained: u64,
+    /// How many objects would die with the subject.
+    pub retained_objects: u64,
+    /// The object below which memory fans out.
+    pub accumulation: Option<NodeId>,
+    /// Which objects were found to be kept, if it was found by them.
+    pub kept: Option<Kept>,
+    /// The field in which memory accumulates, for a single object.
+    pub place: Option<FieldPlace>,
+    /// What it keeps many of.
+    pub elements: Option<Elements>,
+    /// A shortest path to each owner; for a class, to one of its objects.
+    pub owner_paths: Vec<(NodeId, ReadablePath)>,
+    /// What it keeps alive, by class, most bytes first.
+    pub contents: Vec<ContainedClass>,
+    /// Known ways to leak that it looks like.
+    pub patterns: Vec<Pattern>,
+    /// Names the leak, the same in every run of the program.
+    pub fingerprint: String,
+    /// Where the program holds the owners, in names that are the same in every run.
+    pub holders: Vec<String>,
+}
+
+/// The objects of a class that a suspect keeps alive.
+#[derive(Clone, Debug)]
+pub struct ContainedClass {
+    /// Of the objects.
+    pub class: ClassId,
+    /// How many.
+    pub objects: u64,
+    /// Their own bytes.
+    pub shallow: u64,
+    /// How most of them are held, if one way stands out: `com.acme.Customer.lastOrder`.
+    pub through: Option<String>,
+}
+
+/// Finds suspects and explains them.
+pub fn report(session: &Session, thresholds: &Thresholds) -> Result<Report, Error> {
+    // Neither needs the other, and both take long.
+    let (structures, dominators) = both(|| session.structures(), || session.owner_dominators());
+    structures.and(dominators)?;
+    let (found, paths) = both(
+        || suspects(session, thresholds),
+        || session.paths_from_owners(),
+    );
+    let (found, paths) = (found?, paths?);
+    let graph = session.owners_graph()?;
+    let owners: Vec<Vec<NodeId>> = found
+        .suspects
+        .iter()
+        .map(|suspect| owners(session, suspect))
+        .collect();
+    let roots = RootsByObject::new(session);
+    let dominators = session.owner_dominators()?;
+    let roles = Roles::new(session.state(), dominators).with_structures(session.structures()?);
+    let places = Places {
+        session,
+        graph: &graph,
+        dominators,
+        dominated: session.owner_dominated()?,
+        roles: &roles,
+    };
+    let mut reported_suspects = Vec::new();
+    for (suspect, owners) in found.suspects.into_iter().zip(owners) {
+        session.progress().check()?;
+        let (mut owner_paths, mut holders) = (Vec::new(), Vec::new());
+        let (mut place, mut elements) = (None, None);
+        for owner in owners {
+            if let Some(path) = paths.to(owner) {
+                match suspect.subject {
+                    Subject::Object(node) => {
+                        place = places.place(node, suspect.accumulation, &path);
+                        elements = places.elements(suspect.accumulation.unwrap_or(node));
+                    }
+                    Subject::Alike(_) => place = places.place(owner, None, &path),
+                    _ => {}
+                }
+                let readable = readable_path(session, &graph, &roots, &path);
+                holders.push(holder(session, &graph, &roles, &path, &readable));
+                owner_paths.push((owner, readable));
+            }
+        }
+        let reported = reported(session, &graph, paths, suspect, owner_paths, &holders)?;
+        reported_suspects.push(ReportedSuspect {
+            place,
+            elements,
+            ..reported
+        });
+    }
+    Ok(Report {
+        suspects: reported_suspects,
+        context: found.context,
+        patterns: heap_patterns(session),
+    })
+}
+
+/// The objects to which paths are shown.
+fn owners(session: &Session, suspect: &Suspect) -> Vec<NodeId> {
+    match &suspect.subject {
+        Subject::Loader(node) | Subject::Object(node) => vec![*node],
+        Subject::Owners(owners) => owners.clone(),
+        Subject::Alike(owners) => {
+            let example = owners.first();
+            let part = example.and_then(|&owner| main_part(session, owner).ok());
+            part.into_iter().collect()
+        }
+        Subject::Class(class) => {
+            let Ok(dominators) = session.owner_dominators() else {
+                return Vec::new();
+            };
+            let largest = session
+                .objects_of_class(*class)
+                .max_by_key(|&object| dominators.retained(object));
+            largest.into_iter().collect()
+        }
+    }
+}
+
+fn reported(
+    session: &Session,
+    graph: &Graph,
+    paths: &Paths,
+    suspect: Suspect,
+    owner_paths: Vec<(NodeId, ReadablePath)>,
+    holders: &[Holder],
+) -> Result<ReportedSuspect, Error> {
+    let dominators = session.owner_dominators()?;
+    let closure = match &suspect.subject {
+        Subject::Loader(node) | Subject::Object(node) => dominators.dominated_by(&[*node]),
+        Subject::Owners(owners) | Subject::Alike(owners) => {
+            gc_closure_among(graph, dominators.reachable(), owners)
+        }
+        Subject::Class(class) => {
+            let objects: Vec<NodeId> = session.objects_of_class(*class).collect();
+            gc_closure_among(graph, dominators.reachable(), &objects)
+        }
+    };
+    let contents = contents(session, graph, paths, &closure);
+    let scene = Scene {
+        session,
+        graph,
+        paths,
+        subject: &suspect.subject,
+        accumulation: suspect.accumulation,
+        owner_paths: &owner_paths,
+        closure: &closure,
+        contents: &contents,
+    };
+    Ok(ReportedSuspect {
+        patterns: scene.patterns(),
+        retained_objects: closure.count() as u64,
+        contents,
+        fingerprint: fingerprint(session, &suspect, holders),
+        holders: holders.iter().map(|holder| holder.name.clone()).collect(),
+        subject: suspect.subject,
+        severity: suspect.severity,
+        retained: suspect.retained,
+        accumulation: suspect.accumulation,
+        kept: suspect.kept,
+        place: None,
+        elements: None,
+        owner_paths,
+    })
+}
+
+fn contents(
+    session: &Session,
+    graph: &Graph,
+    paths: &Paths,
+    closure: &BitSet,
+) -> Vec<ContainedClass> {
+    let mut contents: Vec<ContainedClass> = (0..session.state().classes().len() as ClassId)
+        .map(|class| ContainedClass {
+            class,
+            objects: 0,
+            shallow: 0,
+            through: None,
+        })
+        .collect();
+    for node in closure.iter().filter(|&node| node < session.state().len()) {
+        let Some(class) = graph.class(node) else {
+            continue;
+        };
+        let content = &mut contents[class as usize];
+        content.objects += 1;
+        content.shallow += graph.size(node);
+    }
+    // Class objects have no bytes in MAT's view; they are something all the same.
+    contents.retain(|content| content.objects > 0);
+    contents.sort_by_key(|content| (std::cmp::Reverse(content.shallow), content.class));
+    contents.truncate(CONTENTS);
+    for content in &mut contents {
+        content.through = mostly_through(session, graph, paths, closure, content);
+    }
+    contents
+}
+
+/// The field, or array, by which more than half of some objects of the class are held on a
+/// shortest path to them.
+fn mostly_through(
+    session: &Session,
+    graph: &Graph,
+    paths: &Paths,
+    closure: &BitSet,
+    content: &ContainedClass,
+) -> Option<String> {
+    const SAMPLE: usize = 64;
+    let every = (content.objects as usize / SAMPLE).max(1);
+    let members = session.objects_of_class(content.class);
+    let members = members.filter(|&object| closure.contains(object));
+    let sample: Vec<NodeId> = members.step_by(every).take(SAMPLE).collect();
+    let mut held: FxHashMap<String, usize> = FxHashMap::default();
+    for &object in &sample {
+        let through = held_through(session, graph, paths, object);
+        *held.entry(through.unwrap_or_default()).or_default() += 1;
+    }
+    let most = held
+        .into_iter()
+        .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
+    let (through, objects) = most?;
+    (objects * 2 > sample.len() && !through.is_empty()).then_some(through)
+}
+
+fn held_through(session: &Session, graph: &Graph, paths: &Paths, object: NodeId) -> Option<String> {
+    let state = session.state();
+    let before = paths.before(object).flatten()?;
+    let class = state.class(before).name.as_str();
+    if state.array_length(before).is_some() {
+        return Some(class.to_owned());
+    }
+    let field = session.reference_name(graph, before, object)?;
+    Some(match state.mirrored(before) {
+        Some(class) => format!("{} {field}", state.classes()[class as usize].name),
+        None => format!("{class}.{field}"),
+    })
+}
