@@ -28,7 +28,10 @@ final class Busy {
     private static final AtomicLong ROUNDS = new AtomicLong();
     private static final AtomicLong OUT_OF_MEMORY = new AtomicLong();
     private static final Gate GATE = new Gate();
+    /** Whoever has it finds memory: the heap is filled only by a thread that has it. */
+    private static final Object MEMORY = new Object();
     private static volatile boolean memoryIsShort;
+    private static volatile boolean ending;
 
     /** Lets all workers pass, or holds them. */
     private static final class Gate {
@@ -158,15 +161,35 @@ final class Busy {
     }
 
     private static void runOutOfMemory() throws InterruptedException {
-        try {
-            List<byte[]> kept = new ArrayList<>();
-            while (true) {
-                kept.add(new byte[1 << 20]);
+        synchronized (MEMORY) {
+            try {
+                List<byte[]> kept = new ArrayList<>();
+                while (!ending) {
+                    kept.add(new byte[1 << 20]);
+                }
+            } catch (OutOfMemoryError e) {
+                OUT_OF_MEMORY.incrementAndGet();
             }
-        } catch (OutOfMemoryError e) {
-            OUT_OF_MEMORY.incrementAndGet();
         }
         Thread.sleep(200);
+    }
+
+    /** Waits for the next command, however full the heap is; null when there is none. */
+    private static String nextCommand() throws IOException {
+        boolean waited = false;
+        while (!waited) {
+            try {
+                Console.awaitCommand();
+                waited = true;
+            } catch (OutOfMemoryError e) {
+                OUT_OF_MEMORY.incrementAndGet();
+            }
+        }
+        synchronized (MEMORY) {
+            String command = Console.command();
+            ending = command == null;
+            return command;
+        }
     }
 
     private static void forever(String name, Work work) {
@@ -238,14 +261,19 @@ final class Busy {
                 ROUNDS.incrementAndGet();
             });
         }
-        for (String what : args) {
-            startBeside(what);
+        synchronized (MEMORY) {
+            for (String what : args) {
+                startBeside(what);
+            }
         }
         String command;
         do {
-            Console.truth("rounds", ROUNDS);
-            Console.truth("out of memory", OUT_OF_MEMORY);
-            command = Console.ready();
+            synchronized (MEMORY) {
+                Console.truth("rounds", ROUNDS);
+                Console.truth("out of memory", OUT_OF_MEMORY);
+                Console.sayReady();
+            }
+            command = nextCommand();
             if ("rest".equals(command)) {
                 GATE.close();
             } else if ("work".equals(command)) {

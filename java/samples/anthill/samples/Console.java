@@ -27,7 +27,23 @@ final class Console {
 
     /** Says that the heap is complete and returns the next command, or null when there is none. */
     static String ready() throws IOException {
+        sayReady();
+        return command();
+    }
+
+    static void sayReady() {
         OUT.println("READY");
+    }
+
+    /** Waits until there is a command or the end of them, without memory of its own. */
+    static void awaitCommand() throws IOException {
+        System.in.mark(1);
+        System.in.read();
+        System.in.reset();
+    }
+
+    /** The next command, or null when there is none. */
+    static String command() throws IOException {
         return IN.readLine();
     }
 
