@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anthill_testkit::{Sample, agent};
 use anthill_wire::{Frames, FromAgent, Hello, StateDone, TakeDump, TakeWalk, ToAgent};
 
-const PATIENCE: Duration = Duration::from_secs(240);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
 #[derive(Default)]
 struct Heard {
