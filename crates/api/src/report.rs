@@ -139,7 +139,10 @@ pub struct Answer {
     /// What the file lacks, in sentences.
     #[serde(skip)]
     pub missing: Vec<String>,
-    /// The leak suspects, largest retained size first.
+    /// The thread that found no memory, if the JVM wrote the dump because of an `OutOfMemoryError`;
+    /// otherwise null.
+    pub out_of_memory: Option<OutOfMemory>,
+    /// The leak suspects: HIGH before MEDIUM, then certain leaks, then by size.
     pub suspects: Vec<Suspect>,
     /// Known ways to leak that concern the whole heap.
     pub patterns: Vec<Pattern>,
@@ -154,6 +157,16 @@ pub struct Answer {
     pub treemap: Vec<Tile>,
     /// The recording over time; null for a heap dump.
     pub timeline: Option<Timeline>,
+}
+
+/// The end of a program for lack of memory.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ReportOutOfMemory")]
+pub struct OutOfMemory {
+    /// What happened in one sentence.
+    pub sentence: String,
+    /// The thread that found no memory.
+    pub thread: Thread,
 }
 
 /// Something that keeps a large share of the reachable heap alive.
@@ -171,8 +184,14 @@ pub struct Suspect {
     pub place: Option<String>,
     /// What the suspect keeps many of; null if that is not known.
     pub elements: Option<Elements>,
+    /// What the program calls a single object that is suspected; null if it has no name, and in a
+    /// redacted report.
+    pub named_by: Option<NamedBy>,
     /// Retained size in bytes.
     pub retained: u64,
+    /// Bytes outside of the heap that direct byte buffers of the suspect own, if they are a large
+    /// share of the program's memory; otherwise 0. Sizes do not include them, the order of suspects does.
+    pub outside: u64,
     /// The number of objects that would be freed with the suspect.
     pub retained_objects: u64,
     /// The retained size in percent of the reachable heap.
@@ -207,6 +226,33 @@ pub struct Elements {
     pub objects: u64,
     /// Retained size of these objects in bytes.
     pub retained: u64,
+    /// A few of these objects by name; null if they have no names, and in a redacted report.
+    pub samples: Option<Samples>,
+}
+
+/// A few of many objects, by name.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ReportSamples")]
+pub struct Samples {
+    /// The field that has the names, or `keys` for the keys of a map; null if the objects are strings
+    /// or numbers.
+    pub field: Option<String>,
+    /// The names. Strings are in quotes.
+    pub names: Vec<String>,
+}
+
+/// An object that names a suspect: the suspect itself, or an object of the program that refers to
+/// it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ReportNamedBy")]
+pub struct NamedBy {
+    /// The object that has the name.
+    #[serde(flatten)]
+    pub object: Named,
+    /// The field that has the name.
+    pub field: String,
+    /// The name, in quotes.
+    pub name: String,
 }
 
 /// The kinds of suspects.
@@ -316,7 +362,7 @@ pub struct ContainedClass {
     pub objects: u64,
     /// Shallow size of these objects in bytes.
     pub shallow: u64,
-    /// The field by which most of these objects are held; null if there is no such field.
+    /// The field by which most of these bytes are held; null if there is no such field.
     pub through: Option<String>,
 }
 
@@ -400,6 +446,13 @@ impl HeapQuestion for Report {
             unreachable: total.unreachable_shallow,
             convention: session.convention().to_string(),
             missing: missing.map(|missing| missing.what.clone()).collect(),
+            out_of_memory: report
+                .out_of_memory
+                .as_ref()
+                .map(|(found, path)| OutOfMemory {
+                    sentence: maker.out_of_memory(found, path.as_ref()),
+                    thread: maker.thread(found.thread),
+                }),
             suspects: maker.suspects(&report),
             patterns: maker.patterns(&report.patterns),
             context: context.map(|&node| maker.named(node)).collect(),
@@ -487,10 +540,25 @@ impl<'a> Maker<'a> {
             objects: kept.objects,
             covered: kept.covered.0 as f64 * 100.0 / kept.covered.1.max(1) as f64,
         });
-        let elements = suspect.elements.map(|elements| Elements {
+        let elements = suspect.elements.as_ref().map(|elements| Elements {
             class: self.class(elements.class),
             objects: elements.objects,
             retained: elements.retained,
+            samples: elements
+                .samples
+                .as_ref()
+                .filter(|_| self.redactor.is_off())
+                .map(|samples| Samples {
+                    field: samples.field.clone(),
+                    names: samples.names.clone(),
+                }),
+        });
+        let named_by = suspect.named_by.as_ref();
+        let named_by = named_by.filter(|_| self.redactor.is_off());
+        let named_by = named_by.map(|named| NamedBy {
+            object: self.named(named.node),
+            field: named.field.clone(),
+            name: named.name.clone(),
         });
         let place = suspect.place.as_ref().map(|place| {
             let field = self.redactor.hide_field(&place.field);
@@ -511,10 +579,13 @@ impl<'a> Maker<'a> {
                 kept: kept.as_ref(),
                 place: place.as_deref(),
                 elements: elements.as_ref(),
+                named_by: named_by.as_ref(),
             }),
             place,
             elements,
+            named_by,
             retained: suspect.retained,
+            outside: suspect.outside,
             retained_objects: suspect.retained_objects,
             share: suspect.retained as f64 * 100.0 / self.reachable.max(1) as f64,
             accumulation: suspect.accumulation.map(|node| self.named(node)),
@@ -559,21 +630,6 @@ impl<'a> Maker<'a> {
     }
 
     fn owner(&self, node: NodeId, path: &ReadablePath) -> Owner {
-        let tables = &self.session.state().tables;
-        let thread = path.thread.map(|thread| {
-            let thread = &tables.threads[thread as usize];
-            let frames = thread
-                .trace
-                .map_or(&[][..], |trace| &tables.traces[trace as usize].frames);
-            Thread {
-                name: thread.name.clone().filter(|_| self.redactor.is_off()),
-                frames: frames
-                    .iter()
-                    .take(FRAMES)
-                    .map(|&frame| self.hidden(&frame_name(&tables.frames[frame as usize])))
-                    .collect(),
-            }
-        });
         Owner {
             object: self.named(node),
             held_by: self.hidden(&path.short),
@@ -587,7 +643,23 @@ impl<'a> Maker<'a> {
                 })
                 .collect(),
             skipped: path.skipped,
-            thread,
+            thread: path.thread.map(|thread| self.thread(thread)),
+        }
+    }
+
+    fn thread(&self, number: u32) -> Thread {
+        let tables = &self.session.state().tables;
+        let thread = &tables.threads[number as usize];
+        let frames = thread
+            .trace
+            .map_or(&[][..], |trace| &tables.traces[trace as usize].frames);
+        Thread {
+            name: thread.name.clone().filter(|_| self.redactor.is_off()),
+            frames: frames
+                .iter()
+                .take(FRAMES)
+                .map(|&frame| self.hidden(&frame_name(&tables.frames[frame as usize])))
+                .collect(),
         }
     }
 

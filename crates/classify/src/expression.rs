@@ -22,6 +22,9 @@ const SMALLEST_SHARE: usize = if cfg!(test) { 4 } else { 4096 };
 /// How often it is looked whether anybody still wants the result.
 const CHECK_EVERY: usize = 1 << 16;
 
+/// The key of an empty list.
+const NOTHING: &str = "(none)";
+
 /// An expression for each class of a heap.
 pub(crate) struct Compiled {
     by_class: Vec<Node>,
@@ -407,6 +410,10 @@ impl<'p> Keys<'p> {
             other => {
                 let mut paths = Vec::new();
                 self.paths(&other, frame, &mut paths);
+                if paths.is_empty() {
+                    // An object is not lost because there is nothing to say about it.
+                    paths.push(vec![NOTHING.to_owned()]);
+                }
                 let values = &mut self.scalars.values;
                 let paths = paths
                     .iter()

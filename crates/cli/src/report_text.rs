@@ -21,6 +21,13 @@ pub fn write(document: &Answer, out: &mut Out) -> io::Result<()> {
     for missing in &document.missing {
         out.remark(&format!("missing: {missing}"))?;
     }
+    if let Some(full) = &document.out_of_memory {
+        out.blank()?;
+        out.wrapped(&full.sentence, 0)?;
+        for frame in &full.thread.frames {
+            out.remark(&format!("  at {frame}"))?;
+        }
+    }
     if document.suspects.is_empty() {
         out.blank()?;
         out.line("Nothing keeps a suspicious share of the heap alive.")?;
@@ -65,6 +72,12 @@ fn write_suspect(
     let heading = format!("{number}. {severity}{known}");
     let heading = out.styled(BOLD, &heading);
     out.wrapped(&format!("{heading}  {}", suspect.sentence), 3)?;
+    for pattern in &suspect.patterns {
+        write_pattern(pattern, out)?;
+    }
+    if let Some(fix) = suspect.advice.fix {
+        out.wrapped(&format!("   {fix}"), 3)?;
+    }
     for owner in &suspect.owners {
         out.blank()?;
         write_owner(owner, out)?;
@@ -88,12 +101,6 @@ fn write_suspect(
     }
     table.print(out)?;
     out.blank()?;
-    for pattern in &suspect.patterns {
-        write_pattern(pattern, out)?;
-    }
-    if let Some(fix) = suspect.advice.fix {
-        out.wrapped(&format!("   {fix}"), 3)?;
-    }
     out.line(format!("   Look closer: {}", suspect.advice.verify))?;
     out.remark(&format!("   fingerprint {}", suspect.fingerprint))
 }

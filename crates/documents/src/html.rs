@@ -23,6 +23,20 @@ pub fn page(document: &Answer) -> String {
     if let Some(timeline) = &document.timeline {
         add_timeline(&mut out, timeline);
     }
+    if let Some(full) = &document.out_of_memory {
+        let frames: Vec<String> = full
+            .thread
+            .frames
+            .iter()
+            .map(|frame| escaped(frame))
+            .collect();
+        let _ = writeln!(
+            out,
+            "<section>\n<h2>Out of memory</h2>\n<p>{}</p>\n<pre>{}</pre>\n</section>",
+            escaped(&full.sentence),
+            frames.join("\n")
+        );
+    }
     if document.suspects.is_empty() {
         out += "<p class=\"fine\">Nothing keeps a suspicious share of the heap alive.</p>\n";
     }
@@ -114,6 +128,12 @@ fn add_suspect(out: &mut String, document: &Answer, number: usize, suspect: &Sus
         suspect.share.clamp(0.0, 100.0),
         escaped(&suspect.sentence)
     );
+    for pattern in &suspect.patterns {
+        add_pattern(out, pattern);
+    }
+    if let Some(fix) = suspect.advice.fix {
+        let _ = writeln!(out, "<p>{}</p>", escaped(fix));
+    }
     for owner in &suspect.owners {
         add_owner(out, owner, document, suspect.owners.len() <= 2);
     }
@@ -135,12 +155,6 @@ fn add_suspect(out: &mut String, document: &Answer, number: usize, suspect: &Sus
         );
     }
     out.push_str("</table>\n</details>\n");
-    for pattern in &suspect.patterns {
-        add_pattern(out, pattern);
-    }
-    if let Some(fix) = suspect.advice.fix {
-        let _ = writeln!(out, "<p>{}</p>", escaped(fix));
-    }
     let _ = write!(
         out,
         "<p class=\"note\">Look closer: <code>{}</code></p>\n\

@@ -22,6 +22,10 @@ pub fn text(document: &Answer) -> String {
     for missing in &document.missing {
         let _ = writeln!(out, "> missing: {}\n", escaped(missing));
     }
+    if let Some(full) = &document.out_of_memory {
+        let (sentence, frames) = (escaped(&full.sentence), full.thread.frames.join("\n"));
+        let _ = writeln!(out, "{sentence}\n\n```\n{frames}\n```\n");
+    }
     if document.suspects.is_empty() {
         out += "Nothing keeps a suspicious share of the heap alive.\n";
     }
@@ -72,6 +76,12 @@ fn add_suspect(out: &mut String, document: &Answer, number: usize, suspect: &Sus
         share(suspect.retained, document.reachable),
         escaped(&suspect.sentence)
     );
+    for pattern in &suspect.patterns {
+        add_pattern(out, pattern);
+    }
+    if let Some(fix) = suspect.advice.fix {
+        let _ = writeln!(out, "{fix}\n");
+    }
     for owner in &suspect.owners {
         add_owner(out, owner);
     }
@@ -87,12 +97,6 @@ fn add_suspect(out: &mut String, document: &Answer, number: usize, suspect: &Sus
         );
     }
     out.push('\n');
-    for pattern in &suspect.patterns {
-        add_pattern(out, pattern);
-    }
-    if let Some(fix) = suspect.advice.fix {
-        let _ = writeln!(out, "{fix}\n");
-    }
     let _ = writeln!(
         out,
         "Look closer: {}\n\nFingerprint: `{}`\n",

@@ -63,6 +63,7 @@ pub(crate) fn add_alike(
                 subject: Subject::Alike(one.nodes.clone()),
                 retained,
                 severity: thresholds.severity(retained, reachable),
+                outside: 0,
                 accumulation: None,
                 kept: None,
             });

@@ -5,8 +5,10 @@ use anthill_graph::{Graph, NodeId};
 use anthill_heap::ClassId;
 use anthill_paths::ReadablePath;
 use anthill_session::{Session, stable_name};
+use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::report::ReportedSuspect;
 use crate::roles::Roles;
 use crate::suspects::{KeptGroup, Subject, Suspect};
 
@@ -118,5 +120,31 @@ pub(crate) fn fingerprint(session: &Session, suspect: &Suspect, holders: &[Holde
         Subject::Object(_) | Subject::Alike(_) => None,
     };
     words.extend(group.map(|group| stable_name(&group.name(session))));
-    format!("{:016x}", xxh3_64(words.join("\n").as_bytes()))
+    hashed(&words.join("\n"))
+}
+
+/// Gives suspects of one report fingerprints of their own: by the name that the program gave them, without
+/// numbers, which may be of this run, or else by their order.
+pub(crate) fn tell_apart(suspects: &mut [ReportedSuspect]) {
+    let mut seen: FxHashMap<String, u32> = FxHashMap::default();
+    for suspect in suspects {
+        let name = suspect.named_by.as_ref().map(|named| named.name.as_str());
+        let name = name
+            .unwrap_or_default()
+            .chars()
+            .filter(|char| !char.is_ascii_digit());
+        let name: String = name.collect();
+        if !name.is_empty() {
+            suspect.fingerprint = hashed(&format!("{}\n{name}", suspect.fingerprint));
+        }
+        let same = seen.entry(suspect.fingerprint.clone()).or_default();
+        *same += 1;
+        if *same > 1 {
+            suspect.fingerprint = hashed(&format!("{}\n{same}", suspect.fingerprint));
+        }
+    }
+}
+
+fn hashed(text: &str) -> String {
+    format!("{:016x}", xxh3_64(text.as_bytes()))
 }

@@ -13,6 +13,9 @@ mod fingerprint;
 mod fronts;
 mod leak;
 mod loaders;
+mod names;
+mod out_of_memory;
+mod outside;
 mod owners;
 mod patterns;
 mod place;
@@ -23,6 +26,8 @@ mod waste;
 
 pub use fronts::{OwnerFront, owner_fronts};
 pub use leak::Leak;
+pub use names::{NamedBy, Samples};
+pub use out_of_memory::OutOfMemory;
 pub use owners::{Owners, fronts_of};
 pub use patterns::{ListenerSign, LoaderHolder, Pattern};
 pub use place::{Elements, FieldPlace};

@@ -47,12 +47,12 @@ pub(crate) fn application_folder(session: &Session, loader: NodeId) -> Option<St
 }
 
 /// A component that was stopped should be gone: its class loader is a leak for certain, however
-/// small, and explains all suspects within.
-pub(crate) fn put_stopped_loaders_first(
+/// small, and explains all suspects within. Returns these loaders.
+pub(crate) fn add_stopped_loaders(
     session: &Session,
     suspects: &mut Vec<Suspect>,
     thresholds: &Thresholds,
-) -> Result<(), Error> {
+) -> Result<Vec<NodeId>, Error> {
     let analysis = session.analysis()?;
     let dominators = session.owner_dominators()?;
     let is_stopped = |&loader: &NodeId| {
@@ -79,10 +79,11 @@ pub(crate) fn put_stopped_loaders_first(
             subject: Subject::Loader(loader),
             retained,
             severity: thresholds.severity(retained, reachable),
+            outside: 0,
             accumulation: None,
             kept: None,
         }
     };
-    suspects.splice(0..0, stopped.iter().map(suspect));
-    Ok(())
+    suspects.extend(stopped.iter().map(suspect));
+    Ok(stopped)
 }

@@ -9,8 +9,9 @@ use anthill_session::{Session, edge_kind};
 use rustc_hash::FxHashSet;
 
 use crate::loaders::{application_folder, is_stopped, loader_state};
+use crate::outside::Outside;
 use crate::report::ContainedClass;
-use crate::suspects::Subject;
+use crate::suspects::{Subject, Thresholds};
 
 /// Objects of a class that are looked at.
 const SAMPLE: usize = 256;
@@ -429,10 +430,10 @@ impl Scene<'_> {
 }
 
 /// Patterns that no suspect is needed for.
-pub(crate) fn heap_patterns(session: &Session) -> Vec<Pattern> {
+pub(crate) fn heap_patterns(session: &Session, thresholds: &Thresholds) -> Vec<Pattern> {
     let found = [
         reference_queues(session),
-        off_heap(session),
+        off_heap(session, thresholds),
         interned_strings(session),
     ];
     found.into_iter().flatten().collect()
@@ -486,24 +487,13 @@ fn interned_strings(session: &Session) -> Option<Pattern> {
     })
 }
 
-/// Buffers with a cleaner own their memory; the others are views of them.
-fn off_heap(session: &Session) -> Option<Pattern> {
-    let (state, records) = (session.state(), session.records());
-    let dominators = &session.analysis().ok()?.dominators;
-    let is_buffer =
-        |&class: &ClassId| state.classes()[class as usize].name == "java.nio.DirectByteBuffer";
-    let class = (0..state.classes().len() as ClassId).find(is_buffer)?;
-    let (mut buffers, mut bytes) = (0u64, 0u64);
-    for buffer in session
-        .objects_of_class(class)
-        .filter(|&object| dominators.is_reachable(object))
-    {
-        let owns = records.field_object(state, buffer, "cleaner").is_some();
-        if let (true, Some(Value::Int(capacity))) = (owns, records.field(state, buffer, "capacity"))
-        {
-            buffers += 1;
-            bytes += u64::try_from(capacity).unwrap_or_default();
-        }
-    }
-    (buffers > 0).then_some(Pattern::OffHeap { buffers, bytes })
+/// Few bytes are not worth a word: every program has some.
+fn off_heap(session: &Session, thresholds: &Thresholds) -> Option<Pattern> {
+    let outside = Outside::new(session).ok()?;
+    let reachable = session.analysis().ok()?.total().retained;
+    let is_large = outside.is_large(reachable, thresholds);
+    is_large.then_some(Pattern::OffHeap {
+        buffers: outside.buffers.len() as u64,
+        bytes: outside.bytes,
+    })
 }

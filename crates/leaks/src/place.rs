@@ -6,8 +6,11 @@ use anthill_heap::{ClassId, HeapState};
 use anthill_session::{Dominated, Session};
 use rustc_hash::FxHashMap;
 
+use crate::names::{SAMPLES, Samples, keys, named};
 use crate::roles::Roles;
 
+/// Parts of a structure between an entry and its value.
+const NEAR: usize = 3;
 /// A class of the program is named instead of one of the JVM that retains at most so many times more.
 const OWN_CLASS_COUNTS: u64 = 5;
 
@@ -23,7 +26,7 @@ pub struct FieldPlace {
 }
 
 /// What a suspect keeps many of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elements {
     /// Their class.
     pub class: ClassId,
@@ -31,6 +34,17 @@ pub struct Elements {
     pub objects: u64,
     /// Bytes that would be freed with them.
     pub retained: u64,
+    /// Some of them, if they have names.
+    pub samples: Option<Samples>,
+}
+
+/// The objects of a class among those that a suspect keeps alive.
+#[derive(Default)]
+struct OfClass {
+    objects: u64,
+    retained: u64,
+    /// The first few, with what holds each.
+    first: Vec<(NodeId, NodeId)>,
 }
 
 /// A heap in which places are looked for.
@@ -92,34 +106,53 @@ impl Places<'_> {
     /// The objects that retain most among those of one class that a suspect keeps alive, whatever
     /// data structures they are in.
     pub(crate) fn elements(&self, suspect: NodeId) -> Option<Elements> {
-        let mut of_class: FxHashMap<ClassId, (u64, u64)> = FxHashMap::default();
+        let mut of_class: FxHashMap<ClassId, OfClass> = FxHashMap::default();
         let mut work = vec![suspect];
         while let Some(node) = work.pop() {
             for &child in self.dominated.of(node) {
                 if self.roles.is_part(child) {
                     work.push(child);
                 } else if let Some(class) = self.graph.class(child) {
-                    let (objects, retained) = of_class.entry(class).or_default();
-                    *objects += 1;
-                    *retained += self.dominators.retained(child);
+                    let of_class = of_class.entry(class).or_default();
+                    of_class.objects += 1;
+                    of_class.retained += self.dominators.retained(child);
+                    if of_class.first.len() < SAMPLES {
+                        of_class.first.push((node, child));
+                    }
                 }
             }
         }
-        let several = of_class
-            .into_iter()
-            .filter(|(_, (objects, _))| *objects > 1);
-        let (class, (objects, retained)) = several.max_by_key(|&(class, (_, retained))| {
-            let weight = match self.roles.is_platform_class(class) {
+        let several = of_class.into_iter().filter(|(_, one)| one.objects > 1);
+        let (class, found) = several.max_by_key(|(class, one)| {
+            let weight = match self.roles.is_platform_class(*class) {
                 true => 1,
                 false => OWN_CLASS_COUNTS,
             };
-            (retained.saturating_mul(weight), class)
+            (one.retained.saturating_mul(weight), *class)
         })?;
         Some(Elements {
             class,
-            objects,
-            retained,
+            objects: found.objects,
+            retained: found.retained,
+            samples: self.samples(&found.first),
         })
+    }
+
+    /// Their keys, if they are in a map, or what they are called.
+    fn samples(&self, objects: &[(NodeId, NodeId)]) -> Option<Samples> {
+        let model = self.session.structure_model();
+        let is_entry = |node: &NodeId| *node < self.session.state().len() && model.is_entry(*node);
+        // Between an entry and its value there may be a reference of the cache.
+        let entry = |&(holder, element): &(NodeId, NodeId)| {
+            let above = std::iter::once(holder).chain(self.dominators.chain(holder));
+            let mut parts = above
+                .take_while(|&node| self.roles.is_part(node))
+                .take(NEAR);
+            Some((parts.find(is_entry)?, element))
+        };
+        let entries: Vec<(NodeId, NodeId)> = objects.iter().filter_map(entry).collect();
+        let elements: Vec<NodeId> = objects.iter().map(|&(_, element)| element).collect();
+        keys(self.session, &model, &entries).or_else(|| named(self.session, &elements))
     }
 }
 

@@ -8,7 +8,9 @@ use anthill_session::{Error, Session};
 use rustc_hash::FxHashMap;
 
 use crate::alike::main_part;
-use crate::fingerprint::{Holder, fingerprint, holder};
+use crate::fingerprint::{Holder, fingerprint, holder, tell_apart};
+use crate::names::{NamedBy, named_by};
+use crate::out_of_memory::{OutOfMemory, out_of_memory};
 use crate::patterns::{Pattern, Scene, heap_patterns};
 use crate::place::{Elements, FieldPlace, Places};
 use crate::roles::Roles;
@@ -19,12 +21,14 @@ const CONTENTS: usize = 8;
 
 /// Where memory leaks, or seems to, and why.
 pub struct Report {
-    /// Those that retain most first.
+    /// In the order of [`Suspects::suspects`](crate::Suspects).
     pub suspects: Vec<ReportedSuspect>,
     /// Objects that retain much because the suspects are below them, outermost first.
     pub context: Vec<NodeId>,
     /// Known ways to waste or lose memory that no suspect is needed for.
     pub patterns: Vec<Pattern>,
+    /// The thread that found no memory, if the heap was full, with the path to what it was working on.
+    pub out_of_memory: Option<(OutOfMemory, Option<ReadablePath>)>,
 }
 
 /// A suspect with all that a person needs to judge it.
@@ -35,6 +39,8 @@ pub struct ReportedSuspect {
     pub severity: Severity,
     /// Bytes that would die with the subject.
     pub retained: u64,
+    /// Bytes outside of the heap that would be freed with the subject, where they are many.
+    pub outside: u64,
     /// How many objects would die with the subject.
     pub retained_objects: u64,
     /// The object below which memory fans out.
@@ -45,6 +51,8 @@ pub struct ReportedSuspect {
     pub place: Option<FieldPlace>,
     /// What it keeps many of.
     pub elements: Option<Elements>,
+    /// What a single object is called in the program.
+    pub named_by: Option<NamedBy>,
     /// A shortest path to each owner; for a class, to one of its objects.
     pub owner_paths: Vec<(NodeId, ReadablePath)>,
     /// What it keeps alive, by class, most bytes first.
@@ -123,14 +131,35 @@ pub fn report(session: &Session, thresholds: &Thresholds) -> Result<Report, Erro
             ..reported
         });
     }
+    add_names(session, &roles, &mut reported_suspects);
+    tell_apart(&mut reported_suspects);
     Ok(Report {
         suspects: reported_suspects,
         context: found.context,
-        patterns: heap_patterns(session),
+        patterns: heap_patterns(session, thresholds),
+        out_of_memory: out_of_memory(session)?.map(|found| {
+            let path = found.working_on.and_then(|object| paths.to(object));
+            let path = path.map(|path| readable_path(session, &graph, &roots, &path));
+            (found, path)
+        }),
     })
 }
 
-/// The objects to which paths are shown.
+/// What single objects are called.
+fn add_names(session: &Session, roles: &Roles, suspects: &mut [ReportedSuspect]) {
+    let single = |suspect: &&mut ReportedSuspect| matches!(suspect.subject, Subject::Object(_));
+    let mut single: Vec<&mut ReportedSuspect> = suspects.iter_mut().filter(single).collect();
+    let nodes = single.iter().filter_map(|suspect| match suspect.subject {
+        Subject::Object(node) => Some(node),
+        _ => None,
+    });
+    let nodes: Vec<NodeId> = nodes.collect();
+    let names = named_by(session, roles, &nodes);
+    for (suspect, name) in single.iter_mut().zip(names) {
+        suspect.named_by = name;
+    }
+}
+
 fn owners(session: &Session, suspect: &Suspect) -> Vec<NodeId> {
     match &suspect.subject {
         Subject::Loader(node) | Subject::Object(node) => vec![*node],
@@ -191,10 +220,12 @@ fn reported(
         subject: suspect.subject,
         severity: suspect.severity,
         retained: suspect.retained,
+        outside: suspect.outside,
         accumulation: suspect.accumulation,
         kept: suspect.kept,
         place: None,
         elements: None,
+        named_by: None,
         owner_paths,
     })
 }
@@ -231,8 +262,8 @@ fn contents(
     contents
 }
 
-/// The field, or array, by which more than half of some objects of the class are held on a
-/// shortest path to them.
+/// The field, or array, by which more than half of the bytes of the class are held on shortest paths. Objects are
+/// sampled by their bytes: one of a megabyte counts as much as a thousand of a kilobyte.
 fn mostly_through(
     session: &Session,
     graph: &Graph,
@@ -240,21 +271,25 @@ fn mostly_through(
     closure: &BitSet,
     content: &ContainedClass,
 ) -> Option<String> {
-    const SAMPLE: usize = 64;
-    let every = (content.objects as usize / SAMPLE).max(1);
+    const SAMPLES: u64 = 64;
+    let every = (content.shallow / SAMPLES).max(1);
     let members = session.objects_of_class(content.class);
-    let members = members.filter(|&object| closure.contains(object));
-    let sample: Vec<NodeId> = members.step_by(every).take(SAMPLE).collect();
-    let mut held: FxHashMap<String, usize> = FxHashMap::default();
-    for &object in &sample {
-        let through = held_through(session, graph, paths, object);
-        *held.entry(through.unwrap_or_default()).or_default() += 1;
+    let mut held: FxHashMap<String, u64> = FxHashMap::default();
+    let (mut bytes, mut samples) = (0, 0);
+    for object in members.filter(|&object| closure.contains(object)) {
+        bytes += graph.size(object);
+        let new = bytes / every - samples;
+        if new > 0 {
+            let through = held_through(session, graph, paths, object);
+            *held.entry(through.unwrap_or_default()).or_default() += new;
+            samples += new;
+        }
     }
     let most = held
         .into_iter()
         .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
-    let (through, objects) = most?;
-    (objects * 2 > sample.len() && !through.is_empty()).then_some(through)
+    let (through, sampled) = most?;
+    (sampled * 2 > samples && !through.is_empty()).then_some(through)
 }
 
 fn held_through(session: &Session, graph: &Graph, paths: &Paths, object: NodeId) -> Option<String> {

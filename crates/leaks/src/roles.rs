@@ -40,6 +40,11 @@ const WRAPPERS: [&str; 3] = [
 
 const CLEANERS: [&str; 3] = ["java.lang.ref.", "jdk.internal.ref.", "sun.misc.Cleaner"];
 
+/// Whether a class of this name comes with the JVM.
+pub(crate) fn is_platform_name(class: &str) -> bool {
+    PLATFORM.iter().any(|package| class.starts_with(package))
+}
+
 /// What classes are, decided once.
 pub struct Roles<'a> {
     state: &'a HeapState,
@@ -61,8 +66,7 @@ impl<'a> Roles<'a> {
         let name = |class: ClassId| state.classes()[class as usize].name.as_str();
         let is_platform = |class: ClassId| {
             let element = name(class).trim_end_matches("[]");
-            !element.contains('.') && element.len() < name(class).len()
-                || PLATFORM.iter().any(|package| element.starts_with(package))
+            !element.contains('.') && element.len() < name(class).len() || is_platform_name(element)
         };
         let is_array =
             |class: ClassId| matches!(state.classes()[class as usize].kind, ClassKind::Array(_));

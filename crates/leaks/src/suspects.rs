@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::accumulation::Large;
 use crate::alike::add_alike;
-use crate::loaders::put_stopped_loaders_first;
+use crate::loaders::add_stopped_loaders;
+use crate::outside::count_outside;
 use crate::owners::{Owners, owners_of};
 use crate::roles::Roles;
 
@@ -130,6 +131,8 @@ pub struct Suspect {
     pub subject: Subject,
     /// Bytes that would die with the subject.
     pub retained: u64,
+    /// Bytes outside of the heap that would be freed with the subject, where they are many.
+    pub outside: u64,
     /// How bad that is.
     pub severity: Severity,
     /// The object below which memory fans out.
@@ -140,7 +143,7 @@ pub struct Suspect {
 
 /// All suspects of a heap.
 pub struct Suspects {
-    /// Class loaders of stopped components, then those that retain most, classes of the JVM itself last.
+    /// The most severe first, and of these certain leaks (class loaders of stopped components), then those that keep most.
     pub suspects: Vec<Suspect>,
     /// Objects that retain much because the suspects are below them, outermost first.
     pub context: Vec<NodeId>,
@@ -166,8 +169,7 @@ struct Input<'a> {
     progress: &'a dyn Progress,
 }
 
-/// Finds the suspects of a heap, without explaining them. Class loaders of components that were stopped come
-/// first, and the others by what they retain.
+/// Finds the suspects of a heap, without explaining them.
 pub fn suspects(session: &Session, thresholds: &Thresholds) -> Result<Suspects, Error> {
     let analysis = session.analysis()?;
     let graph = session.owners_graph()?;
@@ -200,7 +202,18 @@ pub fn suspects(session: &Session, thresholds: &Thresholds) -> Result<Suspects, 
     let mut found = find(&input, thresholds)?;
     add_alike(session, &mut found.suspects, thresholds)?;
     drop_everywhere(session, &mut found.suspects)?;
-    put_stopped_loaders_first(session, &mut found.suspects, thresholds)?;
+    count_outside(session, &mut found.suspects, thresholds)?;
+    let certain = add_stopped_loaders(session, &mut found.suspects, thresholds)?;
+    // The sort is stable: what retains as much keeps its order.
+    found.suspects.sort_by_key(|suspect| {
+        let is_certain =
+            matches!(suspect.subject, Subject::Loader(loader) if certain.contains(&loader));
+        std::cmp::Reverse((
+            suspect.severity,
+            is_certain,
+            suspect.retained + suspect.outside,
+        ))
+    });
     Ok(found)
 }
 
@@ -214,8 +227,6 @@ fn drop_everywhere(session: &Session, suspects: &mut Vec<Suspect>) -> Result<(),
     if suspects.iter().any(names_culprit) {
         suspects.retain(names_culprit);
     }
-    // The sort is stable: what retains as much keeps its order.
-    suspects.sort_by_key(|suspect| std::cmp::Reverse((suspect.severity, suspect.retained)));
     Ok(())
 }
 
@@ -520,6 +531,7 @@ impl Finder<'_> {
             subject,
             retained,
             severity: self.severity(retained),
+            outside: 0,
             accumulation: (place.at != node).then_some(place.at),
             kept: None,
         }
@@ -665,6 +677,7 @@ impl Finder<'_> {
             },
             retained,
             severity: self.severity(retained),
+            outside: 0,
             accumulation: None,
             kept: Some(Kept {
                 group,
@@ -679,6 +692,7 @@ impl Finder<'_> {
             subject: Subject::Class(class),
             retained,
             severity: self.severity(retained),
+            outside: 0,
             accumulation: None,
             kept: None,
         }

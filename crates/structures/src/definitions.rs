@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::language::{Definition, Kind, parse};
 
 /// The shipped definitions, by library.
-const SHIPPED: [(&str, &str); 10] = [
+const SHIPPED: [(&str, &str); 11] = [
     ("java.util", include_str!("shipped/java.util.structures")),
     (
         "java.util.concurrent",
@@ -25,6 +25,10 @@ const SHIPPED: [(&str, &str); 10] = [
         include_str!("shipped/eclipse.structures"),
     ),
     ("Netty", include_str!("shipped/netty.structures")),
+    (
+        "H2, Ehcache, HikariCP",
+        include_str!("shipped/stores.structures"),
+    ),
 ];
 
 /// Where definitions come from.

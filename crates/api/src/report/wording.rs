@@ -4,11 +4,11 @@
 
 use anthill_graph::NodeId;
 use anthill_heap::phrases::list;
-use anthill_leaks::{ListenerSign, LoaderHolder, Pattern, ReportedSuspect, Subject};
-use anthill_paths::{Member, TreeItem};
-use anthill_session::quoted;
+use anthill_leaks::{ListenerSign, LoaderHolder, OutOfMemory, Pattern, ReportedSuspect, Subject};
+use anthill_paths::{Member, ReadablePath, TreeItem};
+use anthill_session::{frame_name, quoted};
 
-use super::{Advice, Elements, Kept, Maker, Owner};
+use super::{Advice, Elements, Kept, Maker, NamedBy, Owner};
 use crate::units::{bytes, count, counted, share};
 use crate::{class_name, shell};
 
@@ -19,6 +19,7 @@ pub(super) struct Told<'a> {
     pub kept: Option<&'a Kept>,
     pub place: Option<&'a str>,
     pub elements: Option<&'a Elements>,
+    pub named_by: Option<&'a NamedBy>,
 }
 
 impl Told<'_> {
@@ -30,10 +31,17 @@ impl Told<'_> {
             .place
             .as_ref()
             .is_some_and(|place| place.is_own);
-        match self.place {
+        let subject = match self.place {
             Some(place) if is_own => format!("{place} of {label}"),
             Some(place) if !owner.held_by.ends_with(place) => format!("{label} in {place}"),
             _ => label.clone(),
+        };
+        match self.named_by {
+            Some(named) if named.object.address == owner.object.address => {
+                format!("{subject} ({} {})", named.field, named.name)
+            }
+            Some(named) => format!("{subject} (of {} {})", named.object.class, named.name),
+            None => subject,
         }
     }
 
@@ -41,13 +49,28 @@ impl Told<'_> {
     fn keeps(&self, much: &str) -> String {
         match self.elements {
             Some(elements) => format!(
-                "keeps {} × {} alive and retains {much}",
+                "keeps {} × {}{} alive and retains {much}",
                 count(elements.objects),
-                elements.class
+                elements.class,
+                samples(elements)
             ),
             None => format!("retains {much}"),
         }
     }
+}
+
+/// Some of many, in parentheses: keys, or the field that names them.
+fn samples(elements: &Elements) -> String {
+    let Some(samples) = &elements.samples else {
+        return String::new();
+    };
+    let field = samples.field.as_ref();
+    let what = field.map_or(String::new(), |field| format!("{field} "));
+    let more = match elements.objects > samples.names.len() as u64 {
+        true => ", …",
+        false => "",
+    };
+    format!(" ({what}{}{more})", samples.names.join(", "))
 }
 
 impl Maker<'_> {
@@ -59,8 +82,12 @@ impl Maker<'_> {
             kept,
             ..
         } = *told;
+        let outside = match suspect.outside {
+            0 => String::new(),
+            outside => format!("{} outside of the heap and ", bytes(outside)),
+        };
         let much = format!(
-            "{} ({} of the reachable heap)",
+            "{outside}{} ({} of the reachable heap)",
             bytes(suspect.retained),
             share(suspect.retained, self.reachable)
         );
@@ -140,6 +167,30 @@ impl Maker<'_> {
             );
         }
         sentence
+    }
+
+    /// Where a heap was full, and what was to be added to.
+    pub(super) fn out_of_memory(&self, found: &OutOfMemory, path: Option<&ReadablePath>) -> String {
+        let name = self.thread(found.thread).name;
+        let name = name.map_or("A thread".to_owned(), |name| {
+            format!("Thread {}", quoted(&name, usize::MAX))
+        });
+        let on = found.working_on.zip(path).map(|(object, path)| {
+            let held_by = self.hidden(&path.short);
+            format!(
+                " while it worked on {}, held by {held_by}",
+                self.label(object)
+            )
+        });
+        let frames = &self.session.state().tables.frames;
+        let within = found.frame.map(|frame| {
+            let frame = frame_name(&frames[frame as usize]);
+            format!(" in {}", self.hidden(&frame))
+        });
+        format!(
+            "{name} ran out of memory{}.",
+            on.or(within).unwrap_or_default()
+        )
     }
 
     /// What objects are that are alike: for class objects, the class they stand for.

@@ -329,6 +329,15 @@ impl ReferenceEvaluator<'_> {
         }
     }
 
+    /// The keys of a whole value: nothing is a key as well.
+    fn all_keys(&self, value: &Plain) -> Keys {
+        let keys = self.keys(value);
+        match keys.is_empty() {
+            true => [vec!["(none)".to_owned()]].into(),
+            false => keys,
+        }
+    }
+
     fn keys(&self, value: &Plain) -> Keys {
         match value {
             List(items) => items.iter().flat_map(|item| self.keys(item)).collect(),
@@ -601,7 +610,7 @@ fn random_expressions_evaluate_as_the_reference_does() {
                 let value = reference.evaluate(&expression, object, &scope);
                 assert_eq!(
                     found,
-                    reference.keys(&value),
+                    reference.all_keys(&value),
                     "seed {seed}, object {object}: {source}"
                 );
             }

@@ -13,6 +13,9 @@ struct Wanted {
     also: Vec<String>,
     element: String,
     elements: u64,
+    /// The name that the program gave it, and bytes outside of the heap.
+    named: Option<String>,
+    outside: Option<u64>,
 }
 
 impl Wanted {
@@ -24,6 +27,8 @@ impl Wanted {
             also: also.split(", ").map(str::to_owned).collect(),
             element: said("element").expect("every program says what it leaks"),
             elements: sample.count("elements"),
+            named: said("named"),
+            outside: said("outside").and_then(|bytes| bytes.parse().ok()),
         }
     }
 
@@ -81,6 +86,13 @@ fn check(name: &str) {
         "{name}: {} is not named: {text}",
         wanted.culprit
     );
+    if let Some(named) = &wanted.named {
+        let name = first["named_by"]["name"].as_str().unwrap_or_default();
+        assert!(name.contains(named.as_str()), "{name}: {first:#}");
+    }
+    if let Some(outside) = wanted.outside {
+        assert_eq!(first["outside"], outside, "{first:#}");
+    }
     // What every program has is nobody's leak.
     for suspect in report["suspects"].as_array().unwrap() {
         let sentence = suspect["sentence"].as_str().unwrap();
@@ -126,6 +138,11 @@ fn what_fills_the_heap_is_named_and_not_the_method_that_failed() {
         "{orders}: {printed}"
     );
     assert_eq!(first["elements"]["class"], "anthill.leaks.LimitOrder");
+    let sentence = report["out_of_memory"]["sentence"].as_str().unwrap();
+    assert!(
+        sentence.starts_with("Thread \"order-import\" ran out of memory "),
+        "{sentence}"
+    );
 }
 
 macro_rules! leaks {

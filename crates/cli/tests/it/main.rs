@@ -16,6 +16,7 @@ mod groups;
 mod growth;
 mod hand_written;
 mod help;
+mod honest;
 mod input;
 mod junit;
 mod leaks;

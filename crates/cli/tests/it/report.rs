@@ -240,6 +240,34 @@ fn the_session_map_of_a_full_heap() {
 }
 
 #[test]
+fn what_was_added_to_when_there_was_no_memory() {
+    let Some(jdk) = Jdk::all().first() else {
+        return;
+    };
+    let path = scratch("report-full-table.hprof");
+    let _ = std::fs::remove_file(&path);
+    let to = format!("-XX:HeapDumpPath={}", path.display());
+    let flags = ["-Xmx32m", "-XX:+HeapDumpOnOutOfMemoryError", to.as_str()];
+    let sample = Sample::start(jdk, "FullTable", &[], &flags);
+    let report = report(&path);
+    let full = &report["out_of_memory"];
+    assert_eq!(full["thread"]["name"], "main");
+    let sentence = full["sentence"].as_str().unwrap();
+    assert!(
+        sentence.starts_with(
+            "Thread \"main\" ran out of memory while it worked on java.util.ArrayList @ "
+        ) && sentence.ends_with(", held by static field anthill.samples.FullTable.rows."),
+        "{sentence}"
+    );
+    assert!(sample.count("rows") > 0);
+    let first = &report["suspects"][0];
+    assert_eq!(
+        held_by(first),
+        ["static field anthill.samples.FullTable.rows"]
+    );
+}
+
+#[test]
 fn leaks_that_do_not_look_like_one() {
     let Some((path, _)) = dump("report-weak.hprof", "OtherLeaks", &["weak"]) else {
         return;

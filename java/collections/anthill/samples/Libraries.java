@@ -71,6 +71,8 @@ import org.eclipse.collections.impl.multimap.list.FastListMultimap;
 import org.eclipse.collections.impl.set.mutable.UnifiedSet;
 import org.eclipse.collections.impl.set.sorted.mutable.TreeSortedSet;
 import org.eclipse.collections.impl.stack.mutable.ArrayStack;
+import org.h2.mvstore.MVMap;
+import org.h2.mvstore.MVStore;
 
 /**
  * Data structures of libraries, with as many elements as their lines say.
@@ -503,6 +505,30 @@ final class Libraries {
         make("MpscArrayQueue", fixed, 40);
     }
 
+    static void stores() {
+        // So many that the tree has inner pages.
+        MVMap<Integer, String> rows = MVStore.open(null).openMap("rows");
+        org.ehcache.impl.internal.concurrent.ConcurrentHashMap<Object, Object> tier =
+                new org.ehcache.impl.internal.concurrent.ConcurrentHashMap<>();
+        com.zaxxer.hikari.util.FastList<Object> statements =
+                new com.zaxxer.hikari.util.FastList<>(Object.class);
+        for (int i = 0; i < 1000; i++) {
+            rows.put(i, "row " + i);
+            tier.put("key " + i, "value " + i);
+            statements.add("statement " + i);
+        }
+        make("MVMap", rows, 1000);
+        make("MVMap empty", MVStore.open(null).openMap("none"), 0);
+        make("ehcache ConcurrentHashMap", tier, 1000);
+        org.ehcache.impl.internal.concurrent.ConcurrentHashMap<Object, Object> clumsy =
+                new org.ehcache.impl.internal.concurrent.ConcurrentHashMap<>();
+        for (int i = 0; i < 100; i++) {
+            clumsy.put(new Clumsy(i), i);
+        }
+        make("ehcache ConcurrentHashMap with trees", clumsy, 100);
+        make("hikari FastList", statements, 1000);
+    }
+
     public static void main(String[] arguments) throws Exception {
         guava();
         caffeines();
@@ -511,6 +537,7 @@ final class Libraries {
         fastutils();
         eclipses();
         netty();
+        stores();
         Console.readyUntilClosed();
     }
 }

@@ -24,6 +24,7 @@ final class InMemoryTable {
                         "org.h2.mvstore.tx.TransactionMap.map",
                         "org.h2.mvstore.MVStore.maps")
                 .element("org.h2.value.ValueUuid")
+                .named("AUDIT")
                 .items(3_000)
                 .run(args, log::write);
     }

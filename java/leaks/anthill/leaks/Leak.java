@@ -27,6 +27,7 @@ final class Leak {
     private String[] also = {};
     private String element;
     private int elementsPerItem = 1;
+    private String name;
     private boolean exact = true;
     private int items = USUAL_ITEMS;
 
@@ -74,6 +75,12 @@ final class Leak {
         requireClass(className);
         element = className;
         elementsPerItem = perItem;
+        return this;
+    }
+
+    /** What the program calls the place that grows. */
+    Leak named(String name) {
+        this.name = name;
         return this;
     }
 
@@ -129,6 +136,9 @@ final class Leak {
         truth("elements", (long) done * elementsPerItem);
         truth("exact", exact);
         truth("bytes", bytes);
+        if (name != null) {
+            truth("named", name);
+        }
         if (outsideBytes > 0) {
             truth("outside", outsideBytes);
         }
