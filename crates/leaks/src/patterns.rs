@@ -258,8 +258,10 @@ impl Scene<'_> {
     fn static_collection(&self) -> Option<Pattern> {
         let structures = self.session.structures().ok()?;
         let is_collection = |node: NodeId| structures.of_head(node).is_some();
+        // Further away from the field it belongs to something else: to a database, a server.
+        let is_near = |path: &ReadablePath| path.short.matches(" → ").count() < NEAR - 1;
         let (owner, path) = self.owner_paths.iter().find(|(owner, path)| {
-            path.short.starts_with("static field") && is_collection(*owner)
+            path.short.starts_with("static field") && is_near(path) && is_collection(*owner)
         })?;
         Some(Pattern::StaticCollection {
             path: path.short.clone(),

@@ -1041,7 +1041,12 @@ export interface components {
              * @description Shallow size of the unreachable objects in bytes.
              */
             unreachable: number;
-            /** @description The leak suspects, largest retained size first. */
+            /**
+             * @description The thread that found no memory, if the JVM wrote the dump because of an `OutOfMemoryError`;
+             *     otherwise null.
+             */
+            out_of_memory: components["schemas"]["ReportOutOfMemory"] | null;
+            /** @description The leak suspects: HIGH before MEDIUM, then certain leaks, then by size. */
             suspects: components["schemas"]["ReportSuspect"][];
             /** @description Known ways to leak that concern the whole heap. */
             patterns: components["schemas"]["ReportPattern"][];
@@ -1059,6 +1064,20 @@ export interface components {
             /** @description The recording over time; null for a heap dump. */
             timeline: components["schemas"]["ReportTimeline"] | null;
         };
+        /** @description The end of a program for lack of memory. */
+        ReportOutOfMemory: {
+            /** @description What happened in one sentence. */
+            sentence: string;
+            /** @description The thread that found no memory. */
+            thread: components["schemas"]["ReportThread"];
+        };
+        /** @description The thread that a path begins in. */
+        ReportThread: {
+            /** @description The name of the thread; null if it is not known or the report is redacted. */
+            name: string | null;
+            /** @description The innermost stack frames of the thread, innermost first. */
+            frames: string[];
+        };
         /** @description Something that keeps a large share of the reachable heap alive. */
         ReportSuspect: {
             /** @description `HIGH` or `MEDIUM`, by the share of the reachable heap. */
@@ -1075,10 +1094,21 @@ export interface components {
             /** @description What the suspect keeps many of; null if that is not known. */
             elements: components["schemas"]["ReportElements"] | null;
             /**
+             * @description What the program calls a single object that is suspected; null if it has no name, and in a
+             *     redacted report.
+             */
+            named_by: components["schemas"]["ReportNamedBy"] | null;
+            /**
              * Format: uint64
              * @description Retained size in bytes.
              */
             retained: number;
+            /**
+             * Format: uint64
+             * @description Bytes outside of the heap that direct byte buffers of the suspect own, if they are a large
+             *     share of the program's memory; otherwise 0. Sizes do not include them, the order of suspects does.
+             */
+            outside: number;
             /**
              * Format: uint64
              * @description The number of objects that would be freed with the suspect.
@@ -1126,6 +1156,42 @@ export interface components {
              * @description Retained size of these objects in bytes.
              */
             retained: number;
+            /** @description A few of these objects by name; null if they have no names, and in a redacted report. */
+            samples: components["schemas"]["ReportSamples"] | null;
+        };
+        /** @description A few of many objects, by name. */
+        ReportSamples: {
+            /**
+             * @description The field that has the names, or `keys` for the keys of a map; null if the objects are strings
+             *     or numbers.
+             */
+            field: string | null;
+            /** @description The names. Strings are in quotes. */
+            names: string[];
+        };
+        /**
+         * @description An object that names a suspect: the suspect itself, or an object of the program that refers to
+         *     it.
+         */
+        ReportNamedBy: {
+            /** @description The name of the object's class, in Java notation. */
+            class: string;
+            /** @description The address of the object: `0x…`. */
+            address: string;
+            /**
+             * @description The object as people see it: class, array length, contents of a string, name of a thread,
+             *     address.
+             */
+            label: string;
+            /**
+             * Format: uint64
+             * @description Retained size of the object in bytes.
+             */
+            retained: number;
+            /** @description The field that has the name. */
+            field: string;
+            /** @description The name, in quotes. */
+            name: string;
         };
         /** @description An object that keeps a suspect alive. */
         ReportOwner: {
@@ -1176,13 +1242,6 @@ export interface components {
              */
             retained: number;
         };
-        /** @description The thread that a path begins in. */
-        ReportThread: {
-            /** @description The name of the thread; null if it is not known or the report is redacted. */
-            name: string | null;
-            /** @description The innermost stack frames of the thread, innermost first. */
-            frames: string[];
-        };
         /** @description An object. */
         ReportNamed: {
             /** @description The name of the object's class, in Java notation. */
@@ -1229,7 +1288,7 @@ export interface components {
              * @description Shallow size of these objects in bytes.
              */
             shallow: number;
-            /** @description The field by which most of these objects are held; null if there is no such field. */
+            /** @description The field by which most of these bytes are held; null if there is no such field. */
             through: string | null;
         };
         /** @description A known way to leak. */
