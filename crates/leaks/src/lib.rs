@@ -12,6 +12,7 @@ mod alike;
 mod fingerprint;
 mod fronts;
 mod leak;
+mod loader_holders;
 mod loaders;
 mod owners;
 mod patterns;
@@ -23,8 +24,9 @@ mod waste;
 
 pub use fronts::{OwnerFront, owner_fronts};
 pub use leak::Leak;
+pub use loader_holders::{CommonHolder, LoaderHolder};
 pub use owners::{Owners, fronts_of};
-pub use patterns::{ListenerSign, LoaderHolder, Pattern};
+pub use patterns::{ListenerSign, Pattern};
 pub use place::{Elements, FieldPlace};
 pub use report::{ContainedClass, Report, ReportedSuspect, report};
 pub use roles::Roles;

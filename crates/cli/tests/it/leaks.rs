@@ -212,6 +212,7 @@ leaks! {
     object_stream_handles = "ObjectStreamHandles",
     open_statements = "OpenStatements",
     pending_future = "PendingFuture",
+    plugin_loaders = "PluginLoaders",
     property_listeners = "PropertyListeners",
     reactor_sink = "ReactorSink",
     rx_subscribers = "RxSubscribers",
