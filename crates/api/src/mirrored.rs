@@ -89,6 +89,16 @@ mirrored! {
         Unreachable,
         /// A root that is not in the file, which Anthill assumes so that something is alive.
         Assumed,
+        /// Values that a `ClassValue` computed for a class that cannot be determined.
+        ClassValueMap,
+        /// Cached fields and methods of a class that cannot be determined.
+        ReflectionData,
+        /// Cached annotations of a class that cannot be determined.
+        AnnotationData,
+        /// The cached description of an annotation interface that cannot be determined.
+        AnnotationType,
+        /// The cached generic signature of a class that cannot be determined.
+        GenericInfo,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-use anthill_heap::{HeapState, ObjectId, Strength};
+use anthill_heap::{HeapState, ObjectId, Root, Strength};
 use anthill_history::History;
 use anthill_session::{Analysis, Grouping, Row, Session};
 use schemars::JsonSchema;
@@ -247,7 +247,7 @@ impl HeapQuestion for Summary {
             classes_with_instances: by_class.iter().filter(|row| row.objects > 0).count() as u64,
             loaders: analysis.groups().loaders().len() as u64,
             threads: state.tables.threads.len() as u64,
-            roots: roots(state),
+            roots: roots(session),
             index: Index {
                 used: session.from_index(),
                 kept: folder.is_some() && session.notes().is_empty(),
@@ -302,9 +302,11 @@ fn referents(state: &HeapState, analysis: &Analysis, strengths: &[Strength]) -> 
     referents.len() as u64
 }
 
-fn roots(state: &HeapState) -> Vec<Roots> {
+/// Eclipse MAT knows no fields of class objects but static ones.
+fn roots(session: &Session) -> Vec<Roots> {
     let mut counts = BTreeMap::new();
-    for root in &state.tables.roots {
+    let is_known = |root: &&Root| !session.convention().mat || !root.origin.is_class_field();
+    for root in session.state().tables.roots.iter().filter(is_known) {
         *counts.entry((root.kind(), root.origin)).or_default() += 1;
     }
     let counts = counts.into_iter();

@@ -482,35 +482,66 @@ fn incoming_references_are_all_found() {
 }
 
 #[test]
-fn without_borrowed_locals_everything_is_held_by_as_few_as_possible() {
-    let mut borrowed_any = 0;
+fn without_what_is_borrowed_everything_is_held_by_as_few_as_possible() {
+    let (mut borrowed_any, mut lent_any) = (0, 0);
     for seed in 0..4_000 {
         let mut state = random_heap(seed);
         let mut random = Rng::with_seed(seed);
         for root in &mut state.tables.roots {
-            if random.bool() {
-                root.origin = anthill_heap::RootOrigin::JavaFrame;
-            }
+            root.origin = match random.u8(0..5) {
+                0 | 1 => anthill_heap::RootOrigin::JavaFrame,
+                2 => anthill_heap::RootOrigin::ClassValueMap,
+                _ => continue,
+            };
         }
         let sizes = state.tables.sizes.clone().unwrap();
         let graph = || Graph::new(&state, &sizes, Convention::DEFAULT);
         let none = BTreeSet::new();
         let all = reach(&graph(), &none);
-        let borrowed = borrowed_locals(&graph(), &Quiet).unwrap();
-        borrowed_any += usize::from(!borrowed.is_empty());
-        let owned = graph().without_roots(&borrowed);
+        let borrowed = Borrowed::find(&graph(), &Quiet).unwrap();
+        borrowed_any += usize::from(!borrowed.locals.is_empty());
+        lent_any += usize::from(!borrowed.lent.is_empty());
+        let owned = graph().without_borrowed(&borrowed);
         assert_eq!(reach(&owned, &none), all, "seed {seed}");
         let roots = &state.tables.roots;
         let is_local = |node: NodeId| roots.iter().filter(|root| root.object == node).all(passes);
-        assert!(borrowed.iter().all(|&node| is_local(node)), "seed {seed}");
+        let locals = &borrowed.locals;
+        assert!(locals.iter().all(|&node| is_local(node)), "seed {seed}");
         for &local in owned.roots().iter().filter(|&&root| is_local(root)) {
-            let without = graph().without_roots(&[&borrowed[..], &[local]].concat());
+            let left = graph().without_roots(&[&locals[..], &[local]].concat());
             assert_ne!(
-                reach(&without, &none),
+                reach(&left, &none),
                 all,
                 "seed {seed}: {local} owns nothing"
             );
         }
+        // What is alive without soft references and fields of classes is held neither by these nor by what
+        // only they hold.
+        let mut held = state.tables.clone();
+        held.roots.retain(|root| {
+            let mut same = roots.iter().filter(|other| other.object == root.object);
+            let of_class = same.any(|other| other.origin.is_class_field());
+            let is_owner = !locals.contains(&root.object) && !of_class;
+            !root.origin.is_class_field() && (!passes(root) || is_owner)
+        });
+        let held = HeapState {
+            tables: held,
+            ..random_heap(seed)
+        };
+        let strong = Convention {
+            soft: false,
+            ..Convention::DEFAULT
+        };
+        let held = reach(&Graph::new(&held, &sizes, strong), &none);
+        for &node in &all {
+            let is_lent = !held.contains(&node);
+            assert_eq!(borrowed.lent.contains(node), is_lent, "seed {seed}");
+            let is_soft = state.class(node).reference == Some(Strength::Soft);
+            let mut edges = owned.edges(node).filter(|(to, _)| held.contains(to));
+            let borrows = edges.any(|(_, kind)| is_lent || is_soft && kind == EdgeKind::Referent);
+            assert!(!borrows, "seed {seed}");
+        }
     }
+    assert!(lent_any > 500, "{lent_any} heaps had something lent");
     assert!(borrowed_any > 500, "{borrowed_any} heaps had such locals");
 }

@@ -3,11 +3,13 @@
 use std::ops::Range;
 
 use anthill_heap::{
-    BitSet, ClassId, HeapState, ObjectId, OffsetsView, Root, RootOrigin, Sizer, Sizes,
+    BitSet, ClassField, ClassId, HeapState, ObjectId, OffsetsView, Root, RootOrigin, Sizer, Sizes,
 };
 use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Convention;
+use crate::borrowed::Borrowed;
 use crate::groups::GroupTotals;
 
 /// An object number, or [`Graph::system_loader`].
@@ -16,7 +18,7 @@ pub type NodeId = u32;
 const NONE: u32 = u32::MAX;
 
 /// Why there is an edge, for those who name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EdgeKind {
     /// A field, array element or static field.
     Reference,
@@ -30,6 +32,8 @@ pub enum EdgeKind {
     Signers,
     /// A class's protection domain.
     ProtectionDomain,
+    /// A field of a class object that the source leaves out.
+    ClassField(ClassField),
     /// What a `java.lang.ref.Reference` refers to, if its strength keeps alive.
     Referent,
     /// A local variable, seen as held by its thread.
@@ -54,10 +58,22 @@ pub struct Graph<'a> {
     has_extra: BitSet,
     roots: Vec<NodeId>,
     is_root: BitSet,
+    /// Those that only a field of a class that cannot be told makes roots.
+    class_fields: FxHashSet<NodeId>,
     sizer: Sizer<'a>,
     reference_size: u32,
     system_loader: Option<NodeId>,
     system_loader_class: Option<u32>,
+    lent: Option<Lent>,
+}
+
+/// Nodes that keep nothing alive but each other: see [`Borrowed::lent`].
+struct Lent {
+    nodes: BitSet,
+    /// Those that refer to anything else.
+    is_cut: BitSet,
+    /// What they refer to among themselves.
+    references: FxHashMap<NodeId, Vec<ObjectId>>,
 }
 
 impl<'a> Graph<'a> {
@@ -91,6 +107,7 @@ impl<'a> Graph<'a> {
             has_extra: BitSet::new(nodes as usize),
             roots: Vec::new(),
             is_root: BitSet::new(nodes as usize),
+            class_fields: FxHashSet::default(),
             sizer: match convention.mat {
                 true => sizes.uniform_sizer(state.classes()),
                 false => sizes.sizer(state.classes()),
@@ -98,6 +115,7 @@ impl<'a> Graph<'a> {
             reference_size: sizes.arrays.reference_size,
             system_loader,
             system_loader_class,
+            lent: None,
         };
         graph.add_class_edges();
         graph.add_referents();
@@ -124,6 +142,12 @@ impl<'a> Graph<'a> {
                 edge(class.signers, EdgeKind::Signers);
                 edge(class.protection_domain, EdgeKind::ProtectionDomain);
             }
+        }
+        let held = self.state.tables.held_by_classes.iter();
+        for held in held.filter(|_| !self.convention.mat) {
+            let mirror = classes[held.class as usize].mirror;
+            let edge = |mirror| (mirror, held.object, EdgeKind::ClassField(held.field));
+            self.extra.extend(mirror.map(edge));
         }
         if let (Some(loader), Some(class)) = (self.system_loader, self.system_loader_class) {
             let mirror = classes[class as usize].mirror;
@@ -154,11 +178,20 @@ impl<'a> Graph<'a> {
                 Some(thread) if self.convention.mat && root.origin != RootOrigin::ThreadObject => {
                     self.extra.push((thread, root.object, EdgeKind::Local));
                 }
-                _ if self.counts(root) && self.is_root.add(root.object) => {
-                    self.roots.push(root.object);
+                _ if self.counts(root) => {
+                    if self.is_root.add(root.object) {
+                        self.roots.push(root.object);
+                    }
+                    if root.origin.is_class_field() {
+                        self.class_fields.insert(root.object);
+                    }
                 }
                 _ => {}
             }
+        }
+        let others = self.state.tables.roots.iter();
+        for root in others.filter(|root| !root.origin.is_class_field()) {
+            self.class_fields.remove(&root.object);
         }
         if let Some(loader) = self
             .system_loader
@@ -169,10 +202,13 @@ impl<'a> Graph<'a> {
     }
 
     /// Whether a root is one under the convention: MAT assumes no more than the classes of the boot
-    /// loader.
-    fn counts(&self, root: &Root) -> bool {
-        let assumed = self.convention.mat && root.origin == RootOrigin::Assumed;
-        !(assumed && self.is_loaded(root.object))
+    /// loader, and knows no fields of class objects but static ones.
+    pub fn counts(&self, root: &Root) -> bool {
+        let unknown_to_mat = match root.origin {
+            RootOrigin::Assumed => self.is_loaded(root.object),
+            origin => origin.is_class_field(),
+        };
+        !(self.convention.mat && unknown_to_mat)
     }
 
     /// The nodes that roots lead to which belong to no thread; some may come several times.
@@ -190,6 +226,41 @@ impl<'a> Graph<'a> {
         let is_root = &self.is_root;
         self.roots.retain(|&node| is_root.contains(node));
         self
+    }
+
+    /// The graph as the owners of its objects see it.
+    pub fn without_borrowed(mut self, borrowed: &Borrowed) -> Self {
+        self = self.without_roots(&borrowed.locals);
+        self.extra.retain(|(from, _, kind)| {
+            *kind != EdgeKind::Referent || borrowed.soft.binary_search(from).is_err()
+        });
+        if borrowed.lent.is_empty() {
+            return self;
+        }
+        let nodes = borrowed.lent.clone();
+        let is_kept = |from: NodeId, to: NodeId| !nodes.contains(from) || nodes.contains(to);
+        self.extra.retain(|&(from, to, _)| is_kept(from, to));
+        let mut lent = Lent {
+            is_cut: BitSet::new(self.len() as usize),
+            references: FxHashMap::default(),
+            nodes: BitSet::default(),
+        };
+        for node in nodes.iter() {
+            let references = self.references(node);
+            let kept = || references.iter().copied().filter(|&to| nodes.contains(to));
+            if kept().count() < references.len() {
+                lent.is_cut.insert(node);
+                lent.references.insert(node, kept().collect());
+            }
+        }
+        self.lent = Some(Lent { nodes, ..lent });
+        self
+    }
+
+    /// What is lent, if the node is.
+    #[inline]
+    fn lent(&self, node: NodeId) -> Option<&Lent> {
+        self.lent.as_ref().filter(|lent| lent.nodes.contains(node))
     }
 
     /// Whether an object is the class object of a class that a class loader object loaded.
@@ -221,6 +292,11 @@ impl<'a> Graph<'a> {
     /// Whether a root leads to the node.
     pub fn is_root(&self, node: NodeId) -> bool {
         self.is_root.contains(node)
+    }
+
+    /// Whether the node is a root only because a class that cannot be told has it in a field.
+    pub fn is_class_field(&self, node: NodeId) -> bool {
+        self.class_fields.contains(&node)
     }
 
     pub(crate) fn root_set(&self) -> &BitSet {
@@ -312,11 +388,13 @@ impl<'a> Graph<'a> {
 
     /// References of a node: fields or elements, or static fields of a class object.
     #[inline]
-    pub fn references(&self, node: NodeId) -> &'a [ObjectId] {
-        if node < self.state.len() {
-            &self.references[self.offsets.range(node)]
-        } else {
-            &[]
+    pub fn references(&self, node: NodeId) -> &[ObjectId] {
+        if node >= self.state.len() {
+            return &[];
+        }
+        match &self.lent {
+            Some(lent) if lent.is_cut.contains(node) => &lent.references[&node],
+            _ => &self.references[self.offsets.range(node)],
         }
     }
 
@@ -324,7 +402,9 @@ impl<'a> Graph<'a> {
     #[inline]
     pub fn class_object(&self, node: NodeId) -> Option<NodeId> {
         let class = *self.classes.get(node as usize)?;
-        Some(self.class_objects[class as usize]).filter(|&object| object != NONE)
+        let object = self.class_objects[class as usize];
+        let is_kept = |lent: &Lent| lent.nodes.contains(object);
+        (object != NONE && self.lent(node).is_none_or(is_kept)).then_some(object)
     }
 
     /// The other edges of a node.
@@ -417,7 +497,12 @@ impl<'a> Graph<'a> {
         let class = self
             .classes
             .get(node as usize)
-            .map_or(NONE, |&class| class_targets[class as usize]);
+            .map(|&class| class_targets[class as usize])
+            .filter(|&object| {
+                let is_kept = |lent: &Lent| object != NONE && lent.nodes.contains(object);
+                self.lent(node).is_none_or(is_kept)
+            })
+            .unwrap_or(NONE);
         let index = match (class, index) {
             (NONE, index) => index,
             (class, 0) => return Some(class),

@@ -24,7 +24,7 @@ mod sets;
 mod threads;
 
 pub use amounts::Amounts;
-pub use borrowed::{borrowed_locals, passes};
+pub use borrowed::{Borrowed, passes};
 pub use closure::{
     cut_closure, gc_closure, gc_closure_among, reachable, transitive_closure, weakly_reachable,
 };

@@ -10,7 +10,8 @@ const FROM_ROOT: u32 = u32::MAX - 1;
 /// A path from a root to an object, root first.
 pub type RootPath = Vec<NodeId>;
 
-/// A shortest way to each object, from one breadth-first search over all.
+/// A shortest way to each object, from one breadth-first search over all. It starts inside the JVM, at a field
+/// of a class that cannot be told, only if there is no other way.
 pub struct Paths {
     parent: Buffer<u32>,
 }
@@ -37,39 +38,50 @@ impl Paths {
         let parent: &mut [u32] = &mut found;
         let mut wanted = BitSet::new(graph.len() as usize);
         let mut left = targets.iter().filter(|&&target| wanted.add(target)).count();
-        // All that are as far away, and those that are one step further.
-        let (mut nodes, mut next) = (graph.roots().to_vec(), Vec::new());
-        nodes.retain(|&root| Some(root) != avoided);
-        for &root in &nodes {
-            parent[root as usize] = FROM_ROOT;
-        }
         if let Some(avoided) = avoided {
             // As if it had been seen; it is taken back at the end.
             parent[avoided as usize] = FROM_ROOT;
         }
+        // What the JVM holds for classes that cannot be told explains nothing that has another explanation.
+        let (last, first) = graph
+            .roots()
+            .iter()
+            .partition(|&&root| graph.is_class_field(root));
+        let starts: [Vec<NodeId>; 2] = [first, last];
         let mut steps = 0u64;
-        'search: while !nodes.is_empty() {
-            for &node in &nodes {
-                if wanted.contains(node) {
-                    left -= 1;
-                    if left == 0 {
-                        break 'search;
+        'search: for start in starts {
+            // All that are as far away, and those that are one step further.
+            let (mut nodes, mut next) = (start, Vec::new());
+            nodes.retain(|&root| {
+                let is_new = parent[root as usize] == UNSEEN;
+                if is_new {
+                    parent[root as usize] = FROM_ROOT;
+                }
+                is_new
+            });
+            while !nodes.is_empty() {
+                for &node in &nodes {
+                    if wanted.contains(node) {
+                        left -= 1;
+                        if left == 0 {
+                            break 'search;
+                        }
+                    }
+                    steps += 1;
+                    if steps % (1 << 16) == 0 {
+                        progress.check()?;
+                        progress.advance(1 << 16);
+                    }
+                    for to in graph.successors(node) {
+                        if parent[to as usize] == UNSEEN {
+                            parent[to as usize] = node;
+                            next.push(to);
+                        }
                     }
                 }
-                steps += 1;
-                if steps % (1 << 16) == 0 {
-                    progress.check()?;
-                    progress.advance(1 << 16);
-                }
-                for to in graph.successors(node) {
-                    if parent[to as usize] == UNSEEN {
-                        parent[to as usize] = node;
-                        next.push(to);
-                    }
-                }
+                nodes.clear();
+                std::mem::swap(&mut nodes, &mut next);
             }
-            nodes.clear();
-            std::mem::swap(&mut nodes, &mut next);
         }
         if let Some(avoided) = avoided {
             parent[avoided as usize] = UNSEEN;

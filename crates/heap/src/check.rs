@@ -112,8 +112,11 @@ impl Tables {
         let roots = self.roots.iter().all(|root| {
             index(Some(root.object), objects) && index(root.thread, self.threads.len())
         });
+        let held = self.held_by_classes.iter().all(|held| {
+            index(Some(held.object), objects) && index(Some(held.class), self.classes.len())
+        });
         let mut frames = self.traces.iter().flat_map(|trace| &trace.frames);
-        threads && roots && frames.all(|&frame| (frame as usize) < self.frames.len())
+        threads && roots && held && frames.all(|&frame| (frame as usize) < self.frames.len())
     }
 
     fn facts_fit(&self, objects: u32) -> bool {

@@ -13,6 +13,7 @@ mod buffer;
 mod builder;
 mod check;
 mod class;
+mod class_fields;
 mod column;
 mod loaders;
 mod missing;
@@ -36,6 +37,7 @@ pub use builder::HeapBuilder;
 pub use class::{
     Class, ClassKind, Field, FieldType, STACK_CHUNK, StaticField, Strength, Value, package_of,
 };
+pub use class_fields::{ClassField, HeldByClass};
 pub use column::{Column, Owner};
 pub use loaders::Loaders;
 pub use missing::{Missing, MissingKind};

@@ -68,6 +68,16 @@ pub enum RootOrigin {
     Unreachable,
     /// Not stated by the source: assumed so that something is alive.
     Assumed,
+    /// Values that were computed for a class; which class cannot be told.
+    ClassValueMap,
+    /// Fields and methods of a class that were asked for; which class cannot be told.
+    ReflectionData,
+    /// The annotations of a class; which class cannot be told.
+    AnnotationData,
+    /// What the JVM knows of an annotation interface; which one cannot be told.
+    AnnotationType,
+    /// The generic signature of a class; which class cannot be told.
+    GenericInfo,
 }
 
 impl RootOrigin {
@@ -86,8 +96,26 @@ impl RootOrigin {
             | RootOrigin::ReferenceCleanup
             | RootOrigin::VmInternal
             | RootOrigin::Unreachable
-            | RootOrigin::Assumed => RootKind::Other,
+            | RootOrigin::Assumed
+            | RootOrigin::ClassValueMap
+            | RootOrigin::ReflectionData
+            | RootOrigin::AnnotationData
+            | RootOrigin::AnnotationType
+            | RootOrigin::GenericInfo => RootKind::Other,
         }
+    }
+
+    /// Whether it stands for a field of a class object that dumps leave out: the root lives as long as
+    /// a class that cannot be told.
+    pub fn is_class_field(self) -> bool {
+        matches!(
+            self,
+            RootOrigin::ClassValueMap
+                | RootOrigin::ReflectionData
+                | RootOrigin::AnnotationData
+                | RootOrigin::AnnotationType
+                | RootOrigin::GenericInfo
+        )
     }
 
     /// The words a person knows it by.
@@ -110,6 +138,11 @@ impl RootOrigin {
             RootOrigin::JniMonitor => "JNI monitor",
             RootOrigin::Unreachable => "listed as a root though unreachable",
             RootOrigin::Assumed => "assumed",
+            RootOrigin::ClassValueMap => "held inside the JVM (class value map)",
+            RootOrigin::ReflectionData => "held inside the JVM (reflection data)",
+            RootOrigin::AnnotationData => "held inside the JVM (annotation data)",
+            RootOrigin::AnnotationType => "held inside the JVM (annotation type)",
+            RootOrigin::GenericInfo => "held inside the JVM (generic signature)",
         }
     }
 }

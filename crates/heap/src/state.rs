@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AddressMap, Class, ClassId, ClassKind, Column, Frame, Missing, ObjectId, Offsets, Root, Sizes,
-    StackTrace, Strength, Thread,
+    AddressMap, Class, ClassId, ClassKind, Column, Frame, HeldByClass, Missing, ObjectId, Offsets,
+    Root, Sizes, StackTrace, Strength, Thread,
 };
 
 /// The class that all class loaders extend.
@@ -17,6 +17,9 @@ pub struct Tables {
     pub classes: Vec<Class>,
     /// In the order of the source; an object may be there more than once.
     pub roots: Vec<Root>,
+    /// What fields of class objects hold that the source leaves out, ascending by object; see
+    /// [`HeapState::find_class_fields`].
+    pub held_by_classes: Vec<HeldByClass>,
     /// Those that were alive.
     pub threads: Vec<Thread>,
     /// The frames of all stack traces.

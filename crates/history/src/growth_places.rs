@@ -3,7 +3,7 @@
 
 use anthill_graph::NodeId;
 use anthill_leaks::Roles;
-use anthill_paths::{OwnerTree, without_numbers};
+use anthill_paths::{OwnerTree, owner_paths, without_numbers};
 use anthill_session::{Error, Session, stable_name};
 
 use crate::structure_names;
@@ -153,6 +153,19 @@ impl Comparison<'_> {
         ))
     }
 
+    /// How one of the class objects is held that stand for the same class in several class loaders.
+    fn name_of_class(&self, object: NodeId) -> Result<Option<String>, Error> {
+        let state = self.last.state();
+        let class = (object < state.len()).then(|| state.mirrored(object));
+        let before = self.last.paths_from_owners()?.before(object).flatten();
+        let (Some(class), Some(before)) = (class.flatten(), before) else {
+            return Ok(None);
+        };
+        let class = stable_name(&state.classes()[class as usize].name);
+        let held = owner_paths(self.last, &[before])?.pop();
+        Ok(held.map(|held| format!("{held} → class {class}")))
+    }
+
     fn place(
         &self,
         before: Option<usize>,
@@ -163,8 +176,17 @@ impl Comparison<'_> {
         let Some(example) = group.example else {
             return Ok(None);
         };
-        let name = structure_names(self.last, &[example])?.pop();
-        let name = name.unwrap_or_default();
+        let name = match group.members {
+            1 => None,
+            _ => self.name_of_class(example)?,
+        };
+        let name = match name {
+            Some(name) => name,
+            None => {
+                let name = structure_names(self.last, &[example])?.pop();
+                name.unwrap_or_default()
+            }
+        };
         let elements = elements.and_then(|one| {
             let group = &self.after.groups[one.after];
             let class = &self.last.state().classes()[group.class? as usize].name;

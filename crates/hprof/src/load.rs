@@ -168,14 +168,13 @@ fn load_with<const ID: usize>(
     );
     tables.classes = table.classes;
     assume_roots(&mut tables);
-    Ok(LoadedDump {
-        state: HeapState {
-            tables,
-            columns,
-            addresses: map,
-        },
-        anchors,
-    })
+    let mut state = HeapState {
+        tables,
+        columns,
+        addresses: map,
+    };
+    state.find_class_fields();
+    Ok(LoadedDump { state, anchors })
 }
 
 /// A file with damage everywhere has more of it than anybody reads.

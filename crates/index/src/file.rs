@@ -21,7 +21,7 @@ use crate::Key;
 
 const MAGIC: [u8; 8] = *b"ANTHILL\n";
 /// Raised whenever the content of any section changes its meaning.
-const VERSION: u64 = 9;
+const VERSION: u64 = 10;
 const ALIGNMENT: usize = 64;
 const HEADER: usize = 64;
 

@@ -23,8 +23,8 @@ pub fn owner_fronts(
     group: &BitSet,
     options: FrontOptions,
 ) -> Result<Vec<OwnerFront>, Error> {
-    let dominators = &session.analysis()?.dominators;
-    let graph = session.graph();
+    let dominators = session.owner_dominators()?;
+    let graph = session.owners_graph()?;
     let fronts = fronts_of(&graph, dominators, group, options, session.progress())?;
     let paths = session.paths_from_owners()?;
     let roots = RootsByObject::new(session);

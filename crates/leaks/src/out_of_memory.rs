@@ -37,7 +37,7 @@ pub(crate) fn out_of_memory(session: &Session) -> Result<Option<OutOfMemory>, Er
 
 fn working_on(session: &Session, stack: &ThreadStack) -> Result<Option<NodeId>, Error> {
     let structures = session.structures()?;
-    let borrowed = session.borrowed_locals()?;
+    let borrowed = &session.borrowed()?.locals;
     let locals = stack.frames.iter().flat_map(|(_, locals)| locals);
     let mut objects = locals.map(|local| local.object);
     Ok(objects.find(|object| borrowed.contains(object) && structures.of_head(*object).is_some()))

@@ -4,10 +4,11 @@
 
 use anthill_graph::{Graph, NodeId, Paths};
 use anthill_heap::{BitSet, ClassId, ClassKind, FieldType, ObjectId, Root, RootOrigin, Value};
-use anthill_paths::{PathStep, ReadablePath};
+use anthill_paths::ReadablePath;
 use anthill_session::{Session, edge_kind};
 use rustc_hash::FxHashSet;
 
+use crate::loader_holders::{CommonHolder, LoaderHolder, LoaderHolders};
 use crate::loaders::{application_folder, is_stopped, loader_state};
 use crate::outside::Outside;
 use crate::report::ContainedClass;
@@ -24,8 +25,12 @@ const ELEMENTS: u32 = 1 << 22;
 /// A queue of fewer references is no backlog.
 const BACKLOG: u64 = 1_000;
 
+/// Threads of fewer pools are explained by what each pool is for.
+const SEVERAL_POOLS: usize = 4;
+
+const THREAD_POOL: &str = "java.util.concurrent.ThreadPoolExecutor";
+const WORKER: &str = "java.util.concurrent.ThreadPoolExecutor$Worker";
 const THREAD_LOCAL_ENTRY: &str = "java.lang.ThreadLocal$ThreadLocalMap$Entry";
-const SHUTDOWN_HOOKS: &str = "static field java.lang.ApplicationShutdownHooks.";
 
 /// A known way to leak or waste memory that something looks like, with the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +41,8 @@ pub enum Pattern {
         folder: Option<String>,
         /// The state of the component, if the loader has it: `STOPPED`.
         state: Option<String>,
-        /// What refers to the loader.
-        holder: LoaderHolder,
+        /// Everything outside that keeps the loader alive.
+        holders: Vec<LoaderHolder>,
     },
     /// A static field holds a collection that has grown large.
     StaticCollection {
@@ -54,6 +59,17 @@ pub enum Pattern {
         examined: u64,
         /// The thread of one of them, if it is known.
         thread: Option<NodeId>,
+    },
+    /// Threads of thread pools that were never shut down.
+    ThreadPools {
+        /// How many of the threads work for such a pool.
+        threads: u64,
+        /// How many threads were looked at.
+        examined: u64,
+        /// How many pools they work for.
+        pools: u64,
+        /// The class of one of the pools.
+        class: ClassId,
     },
     /// Listeners that were registered and never removed.
     Listeners(ListenerSign),
@@ -113,26 +129,6 @@ pub enum Pattern {
     },
 }
 
-/// What outside of a component its class loader is reached through.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LoaderHolder {
-    /// A thread-local value.
-    ThreadLocal {
-        /// The thread, if the path leads through it.
-        thread: Option<NodeId>,
-        /// The value.
-        value: NodeId,
-    },
-    /// A JDBC driver that is still registered.
-    Driver(NodeId),
-    /// A shutdown hook.
-    ShutdownHook(NodeId),
-    /// A running thread.
-    Thread(NodeId),
-    /// Something else: the path, as in [`ReadablePath::short`].
-    Path(String),
-}
-
 /// What listeners were recognised by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenerSign {
@@ -154,6 +150,7 @@ pub(crate) struct Scene<'a> {
     pub paths: &'a Paths,
     pub subject: &'a Subject,
     pub accumulation: Option<NodeId>,
+    pub common: Option<&'a CommonHolder>,
     pub owner_paths: &'a [(NodeId, ReadablePath)],
     /// All that would die with the suspect.
     pub closure: &'a BitSet,
@@ -164,6 +161,7 @@ impl Scene<'_> {
     pub(crate) fn patterns(&self) -> Vec<Pattern> {
         let found = [
             self.leaked_loader(),
+            self.thread_pools(),
             self.thread_locals(),
             self.obsolete_references(),
             self.inner_class(),
@@ -184,52 +182,64 @@ impl Scene<'_> {
     }
 
     fn leaked_loader(&self) -> Option<Pattern> {
-        let &Subject::Loader(loader) = self.subject else {
-            return None;
+        let holders = LoaderHolders::new(self.session, self.graph, self.paths);
+        let loader = match self.subject {
+            Subject::Loader(loader) => *loader,
+            Subject::Alike(alike) if self.common.is_some() => holders.loader_of(*alike.first()?)?,
+            _ => return None,
         };
         let state = loader_state(self.session, loader);
         if state.as_deref().is_some_and(|state| !is_stopped(state)) {
             // A component that runs needs its loader.
             return None;
         }
-        let (_, path) = self.owner_paths.first()?;
-        let holder = self.outside_holder(path);
         Some(Pattern::LeakedLoader {
             folder: application_folder(self.session, loader),
             state,
-            holder: holder.unwrap_or_else(|| LoaderHolder::Path(path.short.clone())),
+            holders: holders.all(loader).ok()?,
         })
     }
 
-    /// What kind of thing outside of a component its loader is reached through, if there is a name
-    /// for it. A shortest path leaves no class of the component by a static field, since every class
-    /// leads to the loader directly: a static field on the path is one of somebody else.
-    fn outside_holder(&self, path: &ReadablePath) -> Option<LoaderHolder> {
-        let position = |class: &str| {
-            let mut steps = path.steps.iter();
-            steps.position(|step| self.class_name(step.node) == class)
-        };
-        let held_by = |at: usize| path.steps.get(at + 1).map(|step| step.node);
-        let is_thread = |step: &&PathStep| self.session.is_thread(step.node);
-        if let Some(at) = position(THREAD_LOCAL_ENTRY) {
-            let thread = path.steps[..at].iter().rfind(is_thread);
-            return Some(LoaderHolder::ThreadLocal {
-                thread: thread.map(|step| step.node),
-                value: held_by(at)?,
-            });
-        }
-        if let Some(at) = position("java.sql.DriverInfo") {
-            return held_by(at).map(LoaderHolder::Driver);
-        }
-        if path.short.starts_with(SHUTDOWN_HOOKS) {
-            let hook = path.steps.iter().rfind(is_thread)?;
-            return Some(LoaderHolder::ShutdownHook(hook.node));
-        }
-        if path.short.starts_with("static field") {
+    /// Several pools whose threads are many together.
+    fn thread_pools(&self) -> Option<Pattern> {
+        let Subject::Alike(threads) = self.subject else {
             return None;
-        }
-        let thread = path.steps.first().filter(is_thread);
-        thread.map(|step| LoaderHolder::Thread(step.node))
+        };
+        let state = self.session.state();
+        let worker = |thread: NodeId| {
+            let near = state.references(thread).iter();
+            let mut near = near.flat_map(|&near| {
+                std::iter::once(near).chain(state.references(near).iter().copied())
+            });
+            near.find(|&node| self.class_name(node) == WORKER)
+        };
+        let pool = |&thread: &NodeId| {
+            let worker = worker(thread).filter(|_| self.session.is_thread(thread))?;
+            let mut near = state.references(worker).iter().copied();
+            let pool = near.find(|&node| state.extends(state.class_id(node), THREAD_POOL))?;
+            self.is_running(pool).then_some(pool)
+        };
+        let mut pools: Vec<NodeId> = threads.iter().filter_map(pool).collect();
+        let found = pools.len();
+        pools.sort_unstable();
+        pools.dedup();
+        let class = pools.first().map(|&pool| state.class_id(pool))?;
+        (found * 2 > threads.len() && pools.len() >= SEVERAL_POOLS).then_some(
+            Pattern::ThreadPools {
+                threads: found as u64,
+                examined: threads.len() as u64,
+                pools: pools.len() as u64,
+                class,
+            },
+        )
+    }
+
+    /// Whether a pool takes tasks: its `ctl` is negative only until it is shut down.
+    fn is_running(&self, pool: NodeId) -> bool {
+        let (state, records) = (self.session.state(), self.session.records());
+        let ctl = records.field_object(state, pool, "ctl");
+        let value = ctl.and_then(|ctl| records.field(state, ctl, "value"));
+        matches!(value, Some(Value::Int(ctl)) if ctl < 0)
     }
 
     fn thread_locals(&self) -> Option<Pattern> {

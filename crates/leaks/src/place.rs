@@ -70,7 +70,8 @@ impl Places<'_> {
             .or_else(|| self.holding_field(path))
     }
 
-    fn own_field(&self, suspect: NodeId, accumulation: NodeId) -> Option<FieldPlace> {
+    /// The field of the suspect that leads to where memory accumulates.
+    pub(crate) fn own_field(&self, suspect: NodeId, accumulation: NodeId) -> Option<FieldPlace> {
         let mut way = std::iter::once(accumulation).chain(self.dominators.chain(accumulation));
         let is_below = |&node: &NodeId| self.dominators.chain(node).next() == Some(suspect);
         let below = way.find(is_below)?;

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::alike::main_part;
 use crate::fingerprint::{Holder, fingerprint, holder, tell_apart};
+use crate::loader_holders::{CommonHolder, LoaderHolders};
 use crate::names::{NamedBy, named_by};
 use crate::out_of_memory::{OutOfMemory, out_of_memory};
 use crate::patterns::{Pattern, Scene, heap_patterns};
@@ -47,7 +48,7 @@ pub struct ReportedSuspect {
     pub accumulation: Option<NodeId>,
     /// Which objects were found to be kept, if it was found by them.
     pub kept: Option<Kept>,
-    /// The field in which memory accumulates, for a single object.
+    /// The field in which memory accumulates, for a single object or class loader.
     pub place: Option<FieldPlace>,
     /// What it keeps many of.
     pub elements: Option<Elements>,
@@ -59,6 +60,8 @@ pub struct ReportedSuspect {
     pub contents: Vec<ContainedClass>,
     /// Known ways to leak that it looks like.
     pub patterns: Vec<Pattern>,
+    /// For the same class in several class loaders, how most of them are held.
+    pub common: Option<CommonHolder>,
     /// Names the leak, the same in every run of the program.
     pub fingerprint: String,
     /// Where the program holds the owners, in names that are the same in every run.
@@ -115,6 +118,10 @@ pub fn report(session: &Session, thresholds: &Thresholds) -> Result<Report, Erro
                     Subject::Object(node) => {
                         place = places.place(node, suspect.accumulation, &path);
                         elements = places.elements(suspect.accumulation.unwrap_or(node));
+                    }
+                    Subject::Loader(node) => {
+                        let accumulation = suspect.accumulation;
+                        place = accumulation.and_then(|at| places.own_field(node, at));
                     }
                     Subject::Alike(_) => place = places.place(owner, None, &path),
                     _ => {}
@@ -201,18 +208,24 @@ fn reported(
         }
     };
     let contents = contents(session, graph, paths, &closure);
+    let common = match &suspect.subject {
+        Subject::Alike(alike) => LoaderHolders::new(session, graph, paths).common(alike),
+        _ => None,
+    };
     let scene = Scene {
         session,
         graph,
         paths,
         subject: &suspect.subject,
         accumulation: suspect.accumulation,
+        common: common.as_ref(),
         owner_paths: &owner_paths,
         closure: &closure,
         contents: &contents,
     };
     Ok(ReportedSuspect {
         patterns: scene.patterns(),
+        common,
         retained_objects: closure.count() as u64,
         contents,
         fingerprint: fingerprint(session, &suspect, holders),

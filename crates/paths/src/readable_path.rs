@@ -1,7 +1,7 @@
 //! Paths as people read them: what holds what by which field, and the short form of it.
 
-use anthill_graph::{Graph, NodeId, RootPath};
-use anthill_session::{Error, Session};
+use anthill_graph::{EdgeKind, Graph, NodeId, RootPath};
+use anthill_session::{Error, Session, edge_kind};
 
 use crate::RootsByObject;
 use crate::merged_paths::is_hidden;
@@ -115,12 +115,14 @@ fn short(
     let static_field = |index: usize| {
         let node = path[index];
         let class = (node < session.state().len()).then(|| session.state().mirrored(node));
+        let class = class.flatten()?;
+        if let Some(EdgeKind::ClassField(field)) = edge_kind(graph, node, path[index + 1]) {
+            let class = &session.state().classes()[class as usize].name;
+            return Some((format!("class {class} → {}", field.name()), index + 2));
+        }
         let edge = name(index + 1);
         let field = edge.strip_prefix("static ")?;
-        Some((
-            session.static_field_name(class.flatten()?, field),
-            index + 2,
-        ))
+        Some((session.static_field_name(class, field), index + 2))
     };
     let (mut short, from) = match (0..last).rev().find_map(static_field) {
         Some(start) => start,

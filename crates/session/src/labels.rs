@@ -239,6 +239,7 @@ fn kind_name(kind: EdgeKind) -> &'static str {
         EdgeKind::Loader => "class loader",
         EdgeKind::Signers => "signers",
         EdgeKind::ProtectionDomain => "protection domain",
+        EdgeKind::ClassField(field) => field.name(),
         EdgeKind::Referent => "referent",
         EdgeKind::Local => "local variable",
     }

@@ -25,7 +25,7 @@ mod threads;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use anthill_graph::{Convention, Dominators, Graph, NodeId, Paths};
+use anthill_graph::{Borrowed, Convention, Dominators, Graph, NodeId, Paths};
 use anthill_heap::{HeapState, Progress, SharedOnce, Sizes};
 use anthill_hprof::{Dump, DumpInfo, Records, input, mat_sizes};
 use anthill_index::{Identity, Index, IndexWriter, Key};
@@ -91,7 +91,7 @@ struct Open {
     analysis: SharedOnce<Analysis>,
     dominated: SharedOnce<Dominated>,
     paths: SharedOnce<Paths>,
-    borrowed_locals: SharedOnce<Vec<NodeId>>,
+    borrowed: SharedOnce<Borrowed>,
     owner_dominators: SharedOnce<Dominators>,
     owner_dominated: SharedOnce<Dominated>,
     paths_from_owners: SharedOnce<Paths>,
@@ -329,7 +329,7 @@ impl Session {
             analysis: SharedOnce::default(),
             dominated: SharedOnce::default(),
             paths: SharedOnce::default(),
-            borrowed_locals: SharedOnce::default(),
+            borrowed: SharedOnce::default(),
             owner_dominators: SharedOnce::default(),
             owner_dominated: SharedOnce::default(),
             paths_from_owners: SharedOnce::default(),

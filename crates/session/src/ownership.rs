@@ -1,27 +1,26 @@
 //! The heap as its owners see it: without the local variables that refer to objects which are alive anyway.
 //! What a running method works with belongs to whatever holds it when the method has returned.
 
-use anthill_graph::{DepthFirst, Dominators, Graph, NodeId, Paths, borrowed_locals};
+use anthill_graph::{Borrowed, DepthFirst, Dominators, Graph, Paths};
 
 use crate::analysis::{restore_dominators, save_dominators};
 use crate::{Dominated, Error, Session, convention_name};
 
 impl Session {
-    /// Objects that local variables refer to, but do not own.
-    pub fn borrowed_locals(&self) -> Result<&[NodeId], Error> {
-        let make = || Ok::<_, Error>(borrowed_locals(&self.graph(), self.progress())?);
-        let borrowed = self.open.borrowed_locals.get_or_make(self.progress(), make);
-        borrowed.map(Vec::as_slice)
+    /// What only seems to be owned: by local variables of running methods, or inside the JVM.
+    pub fn borrowed(&self) -> Result<&Borrowed, Error> {
+        let make = || Ok::<_, Error>(Borrowed::find(&self.graph(), self.progress())?);
+        self.open.borrowed.get_or_make(self.progress(), make)
     }
 
     /// The heap as nodes and edges, with the roots that own something.
     pub fn owners_graph(&self) -> Result<Graph<'_>, Error> {
-        Ok(self.graph().without_roots(self.borrowed_locals()?))
+        Ok(self.graph().without_borrowed(self.borrowed()?))
     }
 
     /// Who alone keeps what alive when running methods have returned.
     pub fn owner_dominators(&self) -> Result<&Dominators, Error> {
-        if self.borrowed_locals()?.is_empty() {
+        if self.borrowed()?.is_empty() {
             return Ok(&self.analysis()?.dominators);
         }
         let make = || {
@@ -54,7 +53,7 @@ impl Session {
 
     /// A shortest path to every reachable object from a root that owns something.
     pub fn paths_from_owners(&self) -> Result<&Paths, Error> {
-        if self.borrowed_locals()?.is_empty() {
+        if self.borrowed()?.is_empty() {
             return self.shortest_paths();
         }
         let make = || Ok(Paths::search(&self.owners_graph()?, &[], self.progress())?);

@@ -52,7 +52,7 @@ impl Session {
         for (&from, _) in pairs.filter(|&(_, &referent)| referent == to) {
             add(from, EdgeKind::Referent);
         }
-        referrers.sort_by_key(|referrer| (referrer.from, referrer.kind as u8));
+        referrers.sort_by_key(|referrer| (referrer.from, referrer.kind));
         referrers.dedup();
         referrers
     }

@@ -407,7 +407,8 @@ impl<'a> BruteForce<'a> {
     }
 
     /// The same heap without the local variables that own nothing: they refer to what is reachable without all of them. Of
-    /// those that lead to each other the last one stays that no later one leads to.
+    /// those that lead to each other the last one stays that no later one leads to. What is reachable without soft
+    /// references is not held by these, nor by what they alone hold.
     pub fn owned(&self) -> BruteForce<'a> {
         let passes = |kind: RootKind| {
             use RootKind::{JniLocal, Local, Monitor, NativeStack, ThreadBlock};
@@ -441,6 +442,19 @@ impl<'a> BruteForce<'a> {
         let owners = unreached(lasting, &mut first.into_iter().rev());
         let mut owned = BruteForce::new(self.heap, self.at, self.mat);
         owned.roots = owners.into_iter().fold(lasting, |set, local| set | local);
+        let is_soft = |edge: &Edge| edge.name == "referent (soft)" && !self.mat;
+        let next = |keeps: &dyn Fn(&Edge) -> bool| {
+            let mut next = vec![0; self.next.len()];
+            for edge in self.edges.iter().filter(|edge| edge.keeps && keeps(edge)) {
+                next[edge.from] |= one(edge.to);
+            }
+            next
+        };
+        let strongly = closure(&next(&|edge| !is_soft(edge)), owned.roots, 0);
+        let is_held = |node: usize| self.mat || strongly & one(node) != 0;
+        let is_owner = |edge: &Edge| !is_held(edge.to) || is_held(edge.from) && !is_soft(edge);
+        owned.next = next(&is_owner);
+        owned.edges.retain(is_owner);
         owned
     }
 

@@ -452,7 +452,7 @@ pub(crate) fn decode(
             .numbers(StateColumn::Referents, referents, column::from_deltas)?
             .into(),
     };
-    let state = HeapState {
+    let mut state = HeapState {
         tables: tables.into(),
         columns,
         addresses: decoder.addresses(objects)?,
@@ -460,6 +460,7 @@ pub(crate) fn decode(
     state
         .check()
         .map_err(|wrong| format!("it contradicts itself: {wrong}"))?;
+    state.find_class_fields();
     let identities = decoder.identities(header)?;
     let values = RecordedValues {
         id_size: shape.id_size,

@@ -52,7 +52,7 @@ impl<'a> From<&'a Tables> for StateTables<'a> {
     fn from(tables: &'a Tables) -> Self {
         StateTables {
             classes: (&tables.classes).into(),
-            roots: (&tables.roots).into(),
+            roots: recorded_roots(&tables.roots),
             threads: (&tables.threads).into(),
             frames: (&tables.frames).into(),
             traces: (&tables.traces).into(),
@@ -63,6 +63,16 @@ impl<'a> From<&'a Tables> for StateTables<'a> {
             dangling: tables.dangling,
             loader_names: (&tables.loader_names).into(),
         }
+    }
+}
+
+/// Without those that [`HeapState::find_class_fields`](anthill_heap::HeapState::find_class_fields) finds
+/// again when the state is read.
+fn recorded_roots(roots: &[Root]) -> Cow<'_, [Root]> {
+    let is_recorded = |root: &&Root| !root.origin.is_class_field();
+    match roots.iter().all(|root| is_recorded(&root)) {
+        true => roots.into(),
+        false => roots.iter().filter(is_recorded).copied().collect(),
     }
 }
 

@@ -886,7 +886,7 @@ export interface components {
         /** @description The kinds of GC roots. */
         RootKind: "class-loader" | "static-field" | "thread" | "local-variable" | "code-blob" | "jni" | "jvmti" | "monitor" | "management" | "other";
         /** @description The name of a GC root's kind in the file. */
-        RootOrigin: "unknown" | "jni-global" | "jni-local" | "java-frame" | "native-stack" | "sticky-class" | "thread-block" | "monitor-used" | "thread-object" | "interned-string" | "finalizing" | "debugger" | "reference-cleanup" | "vm-internal" | "jni-monitor" | "unreachable" | "assumed";
+        RootOrigin: "unknown" | "jni-global" | "jni-local" | "java-frame" | "native-stack" | "sticky-class" | "thread-block" | "monitor-used" | "thread-object" | "interned-string" | "finalizing" | "debugger" | "reference-cleanup" | "vm-internal" | "jni-monitor" | "unreachable" | "assumed" | "class-value-map" | "reflection-data" | "annotation-data" | "annotation-type" | "generic-info";
         /** @description The index that Anthill keeps so that the next opening is fast. */
         SummaryIndex: {
             /** @description Whether this opening came from the index. */

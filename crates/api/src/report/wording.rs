@@ -5,7 +5,7 @@
 use anthill_graph::NodeId;
 use anthill_heap::phrases::list;
 use anthill_leaks::{ListenerSign, LoaderHolder, OutOfMemory, Pattern, ReportedSuspect, Subject};
-use anthill_paths::{Member, ReadablePath, TreeItem};
+use anthill_paths::{Member, ReadablePath, TreeItem, without_numbers};
 use anthill_session::{frame_name, quoted};
 
 use super::{Advice, Elements, Kept, Maker, NamedBy, Owner};
@@ -102,13 +102,16 @@ impl Maker<'_> {
                 )
             }
             (Subject::Loader(_), [owner, ..]) => {
-                format!("The class loader {} retains {much}.", held(owner))
+                let mostly = told
+                    .place
+                    .map_or(String::new(), |place| format!(", mostly in {place}"));
+                format!("The class loader {} retains {much}{mostly}.", held(owner))
             }
             (Subject::Alike(alike), [owner]) => format!(
-                "{} × {} together retain {much}. One of them is held by {}.",
+                "{} × {} together retain {much}. {}.",
                 count(alike.len() as u64),
                 self.kind_of(alike),
-                owner.held_by
+                self.held_alike(suspect, owner)
             ),
             (_, [owner]) => format!(
                 "{}, held by {}, {}.",
@@ -201,7 +204,43 @@ impl Maker<'_> {
         };
         match state.mirrored(first) {
             Some(class) => format!("class {} (one for each class loader)", self.class(class)),
-            None => self.hidden(class_name(self.session, first)),
+            None => {
+                let name = self.common_thread_name(alike);
+                let name = name.map_or(String::new(), |name| format!(" {name}"));
+                format!("{}{name}", self.hidden(class_name(self.session, first)))
+            }
+        }
+    }
+
+    /// What the names of threads have in common if they differ only in numbers: `"pool-*-thread-*"`.
+    fn common_thread_name(&self, threads: &[NodeId]) -> Option<String> {
+        let name = |&thread: &NodeId| {
+            let is_thread = self.session.is_thread(thread) && self.redactor.is_off();
+            let name = is_thread
+                .then(|| self.session.label(thread).detail)
+                .flatten();
+            name.map(|name| without_numbers(&name))
+        };
+        let first = name(threads.first()?)?;
+        threads
+            .iter()
+            .all(|thread| name(thread).as_ref() == Some(&first))
+            .then_some(first)
+    }
+
+    /// How equal owners are held: all in the same way, or one of them.
+    fn held_alike(&self, suspect: &ReportedSuspect, owner: &Owner) -> String {
+        let Some(common) = &suspect.common else {
+            return format!("One of them is held by {}", owner.held_by);
+        };
+        let holder = self.loader_holder(&common.example);
+        match common.held == common.examined {
+            true => format!("Each of them is held through {holder} or one like it"),
+            false => format!(
+                "{} of {} are held through {holder} or one like it",
+                count(common.held),
+                count(common.examined)
+            ),
         }
     }
 
@@ -252,18 +291,25 @@ impl Maker<'_> {
             Pattern::LeakedLoader {
                 folder,
                 state,
-                holder,
+                holders,
             } => {
                 let folder = folder.as_ref().filter(|_| self.redactor.is_off());
                 let of = folder.map_or(String::new(), |folder| {
                     format!(" of {}", quoted(folder, usize::MAX))
                 });
-                let holder = self.loader_holder(holder);
+                let names = holders.iter().map(|holder| self.loader_holder(holder));
+                let names: Vec<String> = names.collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                let each = match holders.len() {
+                    0 | 1 => "",
+                    _ => " Each of them alone keeps it alive.",
+                };
+                let holders = list(&names);
                 match state {
-                    Some(state) => {
-                        format!("The class loader{of} is {state}, but still held through {holder}.")
-                    }
-                    None => format!("The class loader{of} is held through {holder}."),
+                    Some(state) => format!(
+                        "The class loader{of} is {state}, but still held through {holders}.{each}"
+                    ),
+                    None => format!("The class loader{of} is held through {holders}.{each}"),
                 }
             }
             Pattern::StaticCollection { path, class } => {
@@ -282,6 +328,18 @@ impl Maker<'_> {
                 let (values, examined) = (count(*values), count(*examined));
                 format!("{values} of {examined} are thread-local values{example}{of}.")
             }
+            Pattern::ThreadPools {
+                threads,
+                examined,
+                pools,
+                class,
+            } => format!(
+                "{} of {} threads work for {} pools of {} that were never shut down.",
+                count(*threads),
+                count(*examined),
+                count(*pools),
+                self.class(*class)
+            ),
             Pattern::Listeners(ListenerSign::Field(field)) => {
                 let field = self.redactor.hide_field(field);
                 format!("The path leads through `{field}`.")
@@ -353,7 +411,20 @@ impl Maker<'_> {
                 format!("a JDBC driver that is still registered ({driver})")
             }
             LoaderHolder::ShutdownHook(hook) => format!("a shutdown hook ({})", self.label(*hook)),
-            LoaderHolder::Thread(thread) => format!("a running thread ({})", self.label(*thread)),
+            LoaderHolder::AccessControl(thread) => format!(
+                "the access-control context that a thread inherited ({})",
+                self.label(*thread)
+            ),
+            LoaderHolder::ContextLoader(thread) => {
+                format!(
+                    "the context class loader of a thread ({})",
+                    self.label(*thread)
+                )
+            }
+            LoaderHolder::Thread { thread, is_timer } => {
+                let kind = if *is_timer { "timer" } else { "running" };
+                format!("a {kind} thread ({})", self.label(*thread))
+            }
             LoaderHolder::Path(path) => self.hidden(path),
         }
     }
@@ -393,6 +464,10 @@ fn name_and_fix(pattern: &Pattern) -> (&'static str, &'static str) {
             "thread-local value",
             "Pool threads do not end, and neither do their thread-local values: call remove() in a \
              finally block, or share one instance.",
+        ),
+        Pattern::ThreadPools { .. } => (
+            "thread pools that were not shut down",
+            "Shut down each pool where its owner is closed, or share one pool.",
         ),
         Pattern::Listeners(_) => (
             "listeners that were not removed",

@@ -83,7 +83,7 @@ fn owners_keep_the_group_alive_together() {
             let owners = front.owners.iter().map(|(owner, _)| *owner as usize);
             let owners: Set = owners.fold(0, |set, owner| set | one(owner));
             assert_eq!(count(owners), front.owners.len() as u64, "{owners:#b}");
-            let dead = brute_force.dies_with(owners);
+            let dead = owned.dies_with(owners);
             let retained = (front.retained.objects, front.retained.bytes);
             assert_eq!(
                 retained,
@@ -93,7 +93,7 @@ fn owners_keep_the_group_alive_together() {
             let alive = members & brute_force.live;
             let covered = (brute_force.bytes(members & dead), brute_force.bytes(alive));
             assert_eq!(front.covered, covered, "{owners:#b}");
-            let left = alive & !brute_force.roots & !dead;
+            let left = alive & !owned.roots & !dead;
             let bytes = brute_force.bytes(left);
             assert_eq!(bytes, 0, "owners {owners:#b} do not keep {left:#b} alive");
             for (owner, readable) in &front.owners {
@@ -119,12 +119,12 @@ fn referrers_are_all_that_refer() {
         for object in 0..brute_force.objects() {
             let found = session.referrers(&graph, object as u32);
             let found = found.iter().filter(|found| found.kind != EdgeKind::Class);
-            let found = found.map(|found| (found.from as usize, found.kind as u8));
-            let mut found: Vec<(usize, u8)> = found.collect();
+            let found = found.map(|found| (found.from as usize, found.kind));
+            let mut found: Vec<(usize, EdgeKind)> = found.collect();
             let edges = brute_force.edges.iter();
             let edges = edges.filter(|edge| edge.to == object && edge.kind != Kind::Class);
-            let mut expected: Vec<(usize, u8)> = edges
-                .map(|edge| (edge.from, known_kind(edge.kind) as u8))
+            let mut expected: Vec<(usize, EdgeKind)> = edges
+                .map(|edge| (edge.from, known_kind(edge.kind)))
                 .collect();
             found.sort_unstable();
             expected.sort_unstable();

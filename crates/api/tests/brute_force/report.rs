@@ -58,7 +58,7 @@ pub(crate) fn without_borrowed_locals<'a>(
     brute_force: &BruteForce<'a>,
 ) -> BruteForce<'a> {
     let mut owned = brute_force.owned();
-    let borrowed = session.borrowed_locals().unwrap().iter();
+    let borrowed = session.borrowed().unwrap().locals.iter();
     let borrowed = borrowed.fold(0, |set, &node| set | one(node as usize));
     let roots = brute_force.roots & !borrowed;
     assert_eq!(count(roots), count(owned.roots), "as few roots as possible");

@@ -94,9 +94,8 @@ impl Context<'_> {
                 paths.entry(object).or_default().push(path);
             }
         }
-        // MAT does not assume all of them.
-        let counts =
-            |root: &&Root| root.origin != RootOrigin::Assumed || self.graph.is_root(root.object);
+        // MAT does not know all of them.
+        let counts = |root: &&Root| self.graph.counts(root);
         for root in state.tables.roots.iter().filter(counts) {
             let variable = matches!(root.origin, RootOrigin::JavaFrame | RootOrigin::JniLocal);
             if variable || !variables {

@@ -145,6 +145,55 @@ fn what_fills_the_heap_is_named_and_not_the_method_that_failed() {
     );
 }
 
+/// The JVM counts what is alive; a dump does not have the fields of class objects that hold these.
+#[test]
+fn what_class_objects_hold_is_not_garbage() {
+    let classes = [
+        "java.lang.ClassValue$ClassValueMap",
+        "java.lang.ClassValue$Entry",
+        "java.lang.Class$ReflectionData",
+        "java.lang.Class$AnnotationData",
+        "sun.reflect.annotation.AnnotationType",
+        "sun.reflect.generics.repository.ClassRepository",
+    ];
+    for jdk in Jdk::all() {
+        let Some(sample) = Sample::start_leak(jdk, "ClassValues") else {
+            return;
+        };
+        let path = scratch(&format!("class-fields-{}.hprof", jdk.version()));
+        sample.dump(&path, DumpOptions::default());
+        let counted = sample.histogram();
+        let path = path.to_str().unwrap();
+        let found = json(&["histogram", path, "--no-index", "--limit", "0"]);
+        for class in classes {
+            let rows = found["rows"].as_array().unwrap().iter();
+            let row = rows.clone().find(|row| row["class"] == class);
+            let row = row.unwrap_or_else(|| panic!("JDK {}: no {class}", jdk.version()));
+            let alive = counted[class].instances;
+            let version = jdk.version();
+            assert_eq!(row["objects"], alive, "JDK {version}: {class}");
+            assert_eq!(row["unreachable_objects"], 0, "JDK {version}: {class}");
+        }
+        let mat = json(&[
+            "histogram",
+            path,
+            "--no-index",
+            "--limit",
+            "0",
+            "--compat",
+            "mat",
+        ]);
+        let rows = mat["rows"].as_array().unwrap().iter();
+        let maps = rows.clone().find(|row| row["class"] == classes[0]);
+        let number = |row: &Value, key: &str| row[key].as_u64().unwrap();
+        let known = maps.map_or(0, |row| {
+            number(row, "objects") - number(row, "unreachable_objects")
+        });
+        // Eclipse MAT does not know what holds them.
+        assert!(known < counted[classes[0]].instances, "{known} are alive");
+    }
+}
+
 macro_rules! leaks {
     ($($test:ident = $program:literal,)*) => {
         $(#[test]
@@ -159,6 +208,7 @@ leaks! {
     async_log_queue = "AsyncLogQueue",
     caffeine_cache = "CaffeineCache",
     cancelled_timers = "CancelledTimers",
+    class_values = "ClassValues",
     copy_on_write_listeners = "CopyOnWriteListeners",
     coroutine_jobs = "CoroutineJobs",
     delete_on_exit = "DeleteOnExit",
@@ -179,10 +229,12 @@ leaks! {
     object_stream_handles = "ObjectStreamHandles",
     open_statements = "OpenStatements",
     pending_future = "PendingFuture",
+    plugin_loaders = "PluginLoaders",
     property_listeners = "PropertyListeners",
     reactor_sink = "ReactorSink",
     rx_subscribers = "RxSubscribers",
     scheduler_jobs = "SchedulerJobs",
+    script_classes = "ScriptClasses",
     shutdown_hooks = "ShutdownHooks",
     spring_listeners = "SpringListeners",
     template_cache = "TemplateCache",

@@ -112,6 +112,42 @@ fn a_thread_local_value_holds_the_loader() {
 }
 
 #[test]
+fn all_that_hold_the_loader_are_named() {
+    let field = "static field anthill.samples.SharedRegistry.entries";
+    let hook = "a shutdown hook (java.lang.Thread \"shop-goodbye\"";
+    let holders = ["a thread-local value of", "-exec-1\"", field, hook];
+    check("threadlocal,static,hook", &holders, |_, suspect| {
+        let evidence = evidence(suspect, "leaked class loader").unwrap();
+        assert!(
+            evidence.contains("Each of them alone keeps it alive."),
+            "{evidence}"
+        );
+    });
+}
+
+#[test]
+fn a_thread_that_inherited_a_context_holds_the_loader() {
+    let context = "the access-control context that a thread inherited \
+                   (java.lang.Thread \"server-helper\"";
+    // Later JDKs have no such context.
+    let jdk = jdks().find(|jdk| jdk.feature() < 24);
+    for (leak, local) in [("context", false), ("context,threadlocal", true)] {
+        let Some((path, sample)) = jdk.and_then(|jdk| dump(jdk, leak)) else {
+            return;
+        };
+        assert_eq!(sample.count("leaked loaders"), 1);
+        let report = report(&path);
+        let evidence = evidence(&report["suspects"][0], "leaked class loader").unwrap();
+        assert!(evidence.contains(context), "{evidence}");
+        assert_eq!(
+            evidence.contains("a thread-local value of"),
+            local,
+            "{evidence}"
+        );
+    }
+}
+
+#[test]
 fn a_static_field_of_the_parent_holds_the_loader() {
     let field = "static field anthill.samples.SharedRegistry.entries";
     check("static", &[field], |_, suspect| {

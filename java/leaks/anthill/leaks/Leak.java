@@ -170,8 +170,13 @@ final class Leak {
 
     private static void requireField(String field) {
         int dot = field.lastIndexOf('.');
+        Class<?> declaring = requireClass(field.substring(0, dot));
+        if (declaring == Class.class) {
+            // Reflection hides its fields.
+            return;
+        }
         try {
-            requireClass(field.substring(0, dot)).getDeclaredField(field.substring(dot + 1));
+            declaring.getDeclaredField(field.substring(dot + 1));
         } catch (NoSuchFieldException e) {
             throw new IllegalArgumentException("no field " + field, e);
         }

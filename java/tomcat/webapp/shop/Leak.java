@@ -10,7 +10,14 @@ final class Leak {
 
     private Leak() {}
 
-    static void start(String way) {
+    /** Several ways are separated by commas. */
+    static void start(String ways) {
+        for (String way : ways.split(",")) {
+            startOne(way);
+        }
+    }
+
+    private static void startOne(String way) {
         switch (way) {
             case "thread":
                 new Thread(Leak::refreshForever, "shop-refresher").start();
@@ -28,6 +35,9 @@ final class Leak {
                 break;
             case "hook":
                 Runtime.getRuntime().addShutdownHook(new Thread(Leak::sayGoodbye, "shop-goodbye"));
+                break;
+            case "context":
+                SharedRegistry.startHelper();
                 break;
             case "none":
                 break;

@@ -22,6 +22,24 @@ public final class SharedRegistry {
         tasks.add(task);
     }
 
+    /**
+     * Starts a thread of the server's own. It inherits the access-control context of whoever calls this: up to
+     * JDK 23, the protection domains of all classes on the stack.
+     */
+    public static void startHelper() {
+        Thread helper = new Thread(SharedRegistry::waitForever, "server-helper");
+        helper.setContextClassLoader(SharedRegistry.class.getClassLoader());
+        helper.start();
+    }
+
+    private static void waitForever() {
+        try {
+            Thread.sleep(Long.MAX_VALUE);
+        } catch (InterruptedException end) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     static void runTasks() {
         while (!tasks.isEmpty()) {
             tasks.remove().run();
