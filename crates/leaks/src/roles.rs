@@ -2,21 +2,8 @@
 
 use anthill_graph::{Dominators, NodeId};
 use anthill_heap::{ClassId, ClassKind, HeapState};
+use anthill_session::is_platform_name;
 use anthill_structures::Structures;
-
-/// Packages whose classes come with the JVM, or with Android.
-const PLATFORM: [&str; 10] = [
-    "java.",
-    "javax.",
-    "jdk.",
-    "sun.",
-    "com.sun.",
-    "android.",
-    "com.android.",
-    "dalvik.",
-    "libcore.",
-    "org.apache.harmony.",
-];
 
 /// Classes in which the JVM and its libraries keep what every program needs: opened jar files, modules,
 /// method handles, security providers.
@@ -61,8 +48,7 @@ impl<'a> Roles<'a> {
         let name = |class: ClassId| state.classes()[class as usize].name.as_str();
         let is_platform = |class: ClassId| {
             let element = name(class).trim_end_matches("[]");
-            !element.contains('.') && element.len() < name(class).len()
-                || PLATFORM.iter().any(|package| element.starts_with(package))
+            !element.contains('.') && element.len() < name(class).len() || is_platform_name(element)
         };
         let is_array =
             |class: ClassId| matches!(state.classes()[class as usize].kind, ClassKind::Array(_));

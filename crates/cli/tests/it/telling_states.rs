@@ -181,3 +181,91 @@ fn a_program_that_is_no_longer_recorded_dumps_nothing_at_an_error() {
         assert!(!log.contains("Dumping heap"), "{log}");
     }
 }
+
+/// Before the last growth a thread borrows the inside of the map, and after it everything is dropped.
+#[test]
+fn neither_a_dip_nor_a_visitor_nor_the_start_hides_what_grew() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let trace = scratch("dip.trace");
+    let mut recorded = Recorded::start(jdk, &trace, &ON_DEMAND, "CopyOnWrite", &["2000"], &[]);
+    recorded.snapshot("empty");
+    recorded.sample.send("grow");
+    recorded.snapshot("some");
+    recorded.sample.send("grow");
+    recorded.sample.send("visit");
+    recorded.snapshot("most");
+    let [entries, registry] = ["entries", "registry"].map(|key| recorded.sample.count(key));
+    recorded.sample.send("clear");
+    recorded.snapshot("cleared");
+    let trace = recorded.trace.clone();
+    recorded.end();
+
+    let growth = json(&["growth", &trace]);
+    assert_eq!(growth["shrunk"]["name"], "#4");
+    assert_eq!(growth["states"].as_array().unwrap().len(), 3);
+    let structures = growth["structures"].as_array().unwrap();
+    let named = |rows: &[Value], name: &str| {
+        let is_it = |row: &&Value| row["name"].as_str().unwrap().contains(name);
+        rows.iter().find(is_it).cloned()
+    };
+    let map = named(structures, "CopyOnWrite.registry").unwrap();
+    assert_eq!(map["change"]["elements"]["after"], registry);
+    // Each entry has 1,000 bytes of its own.
+    assert!(map["growth"].as_u64().unwrap() >= registry * 1000, "{map}");
+    let array = named(growth["places"].as_array().unwrap(), "CopyOnWrite.entries").unwrap();
+    assert_eq!(array["elements"]["after"], entries);
+    assert!(
+        array["growth"].as_u64().unwrap() >= entries * 1000,
+        "{array}"
+    );
+    assert_eq!(named(structures, "CopyOnWrite.settings"), None);
+    assert_eq!(growth["settled"], 1);
+    let text = run(&["growth", &trace]).out;
+    assert!(text.contains("shrank to"), "{text}");
+    let to_the_end = json(&["growth", &trace, "--to", "last"]);
+    assert_eq!(to_the_end["shrunk"], Value::Null);
+
+    let sites = map["allocation_sites"].as_array().unwrap().iter();
+    for site in sites.map(|site| site["site"].as_str().unwrap()) {
+        assert!(site.starts_with("anthill.samples.CopyOnWrite"), "{site}");
+    }
+}
+
+#[test]
+fn too_few_states_are_explained() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let trace = scratch("few.trace");
+    let recorded = Recorded::start(jdk, &trace, &ON_DEMAND, "GrowingRegistry", &["10"], &[]);
+    let trace = recorded.trace.clone();
+    let status = run(&["recordings"]).out;
+    assert!(
+        status.contains("the next state waits for a collection"),
+        "{status}"
+    );
+    for command in ["growth", "diff", "report"] {
+        let none = run(&[command, &trace]);
+        assert!(
+            none.err.contains("the recording has no heap state"),
+            "{}",
+            none.err
+        );
+        assert!(none.err.contains("anthill snapshot"), "{}", none.err);
+    }
+    recorded.snapshot("only");
+    for command in ["growth", "diff"] {
+        let one = run(&[command, &trace]);
+        assert_eq!(one.code, 2);
+        assert!(
+            one.err.contains("the recording has one heap state"),
+            "{}",
+            one.err
+        );
+    }
+    let (_, log) = recorded.end();
+    assert!(log.contains("Growth needs two states"), "{log}");
+    assert!(
+        run(&["timeline", &trace])
+            .out
+            .contains("Growth needs two states")
+    );
+}
