@@ -2826,7 +2826,7 @@ export interface components {
             files: string[];
             /** @description The reachable heap of each dump, in the order of `files`. */
             totals: components["schemas"]["DiffFigures"][];
-            /** @description The leak suspects of all dumps: those of the latest dump first, then those that are gone. */
+            /** @description The leak suspects of all dumps: new ones first, then those that grew, by how much, then the others. */
             suspects: components["schemas"]["DiffSuspectChange"][];
             /** @description The classes, packages or data structures, largest change of the retained size first. */
             rows: components["schemas"]["DiffLine"][];
@@ -2862,7 +2862,10 @@ export interface components {
             fingerprint: string;
             /** @description The suspicion in one sentence. */
             sentence: string;
-            /** @description Retained size in bytes, one number for each file; null if it is not a suspect there. */
+            /**
+             * @description Retained size in bytes, one number for each file, also where it retains too little to be a suspect;
+             *     null if Anthill does not find it there.
+             */
             retained: (number | null)[];
         };
         /** @description A change from the first file to the last. */
