@@ -193,11 +193,11 @@ impl Recording {
         }
         let why = match (self.options.takes_exit(), self.options.identity) {
             (true, _) => "the program ended before a second state was due",
-            (false, Identity::All) => "with `--identity all` there is no state at exit",
+            (false, Identity::All) => "there is no state at exit if all objects are followed",
             (false, _) => "there was no state at exit",
         };
         Some(format!(
-            "Growth needs two states, and {why}. Record longer, allow more with --overhead, or take \
+            "Growth needs two states, and {why}. Record longer, allow more overhead, or take \
             states with `anthill snapshot`."
         ))
     }
