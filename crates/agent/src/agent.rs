@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anthill_wire::{
-    Assertions, CountAssertions, Follow, FromAgent, Gc, Goodbye, GoodbyeReason, SetSampling,
-    StateDone, TakeWalk, ToAgent,
+    Assertions, CountAssertions, DumpWhenExhausted, ExhaustionPrepared, Follow, FromAgent, Gc,
+    Goodbye, GoodbyeReason, SetSampling, StateDone, TakeWalk, ToAgent,
 };
 
 use crate::assertions::{self, State};
@@ -17,6 +17,7 @@ use crate::clock;
 use crate::dump::{Dumper, Management, Stopwatch};
 use crate::environments::{self, Purpose};
 use crate::events::{self, RECORDED};
+use crate::exhaustion::Exhaustion;
 use crate::follow::{self, Reading, handles_hold_addresses};
 use crate::headroom::Headroom;
 use crate::hello::{heap_sizes, hello};
@@ -59,6 +60,8 @@ pub(crate) fn abandon(session: &Session, jni: Jni) -> Option<Slot> {
 /// stay ([`environments`]).
 fn take_away(session: &Session, jni: Jni) -> Option<Slot> {
     stop_events(session);
+    // Taking it back cannot fail.
+    let _ = dump_when_exhausted(session, jni, None);
     session.uninstall(LAST_EVENTS);
     locked(&session.followed).close(jni);
     let tags = locked(&session.tags).take();
@@ -68,6 +71,18 @@ fn take_away(session: &Session, jni: Jni) -> Option<Slot> {
     }
     untag_classes(session.jvmti, jni);
     session.give_slot()
+}
+
+/// Has the JVM write a dump to this path at its first OutOfMemoryError, or do what it did before.
+fn dump_when_exhausted(session: &Session, jni: Jni, path: Option<&str>) -> Result<(), String> {
+    let mut exhaustion = locked(&session.exhaustion);
+    if let Some(former) = exhaustion.take() {
+        former.take_back(jni);
+    }
+    *exhaustion = path
+        .map(|path| Exhaustion::prepare(jni, path))
+        .transpose()?;
+    Ok(())
 }
 
 fn stop_events(session: &Session) {
@@ -298,6 +313,9 @@ impl Agent<'_> {
             }
             Work::Order(ToAgent::CountAssertions(order)) => self.count_assertions(&order),
             Work::Order(ToAgent::CheckDone(done)) => assertions::deliver(self.jni, &done),
+            // Whoever waits for it has heard it already.
+            Work::Order(ToAgent::LetGo(_)) => {}
+            Work::Order(ToAgent::DumpWhenExhausted(order)) => self.prepare_for_exhaustion(&order),
             Work::Order(ToAgent::Flush(number)) => {
                 session.outbox.say_now(&FromAgent::Flushed(number));
             }
@@ -344,6 +362,15 @@ impl Agent<'_> {
                 owned,
                 gc,
             }));
+    }
+
+    fn prepare_for_exhaustion(&self, order: &DumpWhenExhausted) {
+        let prepared = dump_when_exhausted(self.session, self.jni, order.path.as_deref());
+        let prepared = ExhaustionPrepared {
+            failure: prepared.err(),
+        };
+        let answer = FromAgent::ExhaustionPrepared(prepared);
+        self.session.outbox.say_now(&answer);
     }
 
     fn walk(&mut self, order: &TakeWalk) -> StateDone {

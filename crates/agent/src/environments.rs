@@ -32,9 +32,10 @@ const PURPOSES: usize = 5;
 static MADE: Mutex<[Option<Jvmti>; PURPOSES]> = Mutex::new([None; PURPOSES]);
 
 /// What is asked for while recording, one by one because one refusal refuses all; whether every JVM should have it.
-const RECORDING: [(u32, &str, bool); 6] = [
+const RECORDING: [(u32, &str, bool); 7] = [
     (capability::TAG_OBJECTS, "ids of classes", true),
     (capability::GC_EVENTS, "garbage collections", true),
+    (capability::HEAP_EXHAUSTION, "OutOfMemoryErrors", true),
     (capability::SAMPLED_ALLOCATIONS, "allocation samples", true),
     (capability::SOURCE_FILE_NAME, "source files", true),
     (capability::LINE_NUMBERS, "line numbers", true),

@@ -2,11 +2,14 @@
 //! outbox. None may panic into the JVM.
 
 use std::cell::Cell;
+use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anthill_wire::{Follow, FromAgent, Goodbye, GoodbyeReason, Sample, ThreadEnd};
+use anthill_wire::{
+    Exhausted, Follow, FromAgent, Goodbye, GoodbyeReason, ProgramOver, Sample, ThreadEnd,
+};
 
 use crate::clock;
 use crate::jni::{Handle, Jni};
@@ -19,9 +22,10 @@ use crate::symbols::Met;
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Events that are on while recording; each may be missing.
-pub(crate) const RECORDED: [(i32, &str); 5] = [
+pub(crate) const RECORDED: [(i32, &str); 6] = [
     (event::GC_START, "garbage collections"),
     (event::GC_FINISH, "garbage collections"),
+    (event::RESOURCE_EXHAUSTED, "OutOfMemoryErrors"),
     // Before the starts, so that whoever is seen to start is seen to end.
     (event::THREAD_END, "ends of threads"),
     (event::THREAD_START, "starts of threads"),
@@ -46,6 +50,7 @@ pub(crate) fn callbacks() -> EventCallbacks {
         vm_death: Some(vm_death),
         thread_start: Some(thread_start),
         thread_end: Some(thread_end),
+        resource_exhausted: Some(resource_exhausted),
         gc_start: Some(gc_start),
         gc_finish: Some(gc_finish),
         sampled_allocation: Some(sampled_allocation),
@@ -78,6 +83,19 @@ extern "C" fn gc_finish(_: Jvmti) {
         match session.perf {
             Some(_) => session.outbox.gc(gc),
             None => session.give(Work::Gc(gc)),
+        }
+    });
+}
+
+/// After the JVM has written the dump that it may have been told to write. Only the first error counts, since the JVM does not write
+/// another one.
+extern "C" fn resource_exhausted(_: Jvmti, _: Jni, what: i32, _: *const c_void, _: *const c_char) {
+    const JAVA_HEAP: i32 = 2;
+    counted(|session| {
+        if what & JAVA_HEAP != 0 && !session.exhausted.swap(true, Ordering::Relaxed) {
+            let time_ns = clock::now();
+            let exhausted = FromAgent::Exhausted(Exhausted { time_ns });
+            session.outbox.say_now(&exhausted);
         }
     });
 }
@@ -220,6 +238,11 @@ extern "C" fn vm_death(_: Jvmti, _: Jni) {
     let _ = catch_unwind(|| {
         let Some(session) = current() else { return };
         session.outbox.wait_until_open(LAST_WORDS);
+        if !session.last_state.is_zero() {
+            let over = FromAgent::ProgramOver(ProgramOver {});
+            session.outbox.say_now(&over);
+            session.wait_until_let_go(session.last_state);
+        }
         session.outbox.say(&session.cost());
         session.outbox.say_last(&FromAgent::Goodbye(Goodbye {
             time_ns: clock::now(),

@@ -18,6 +18,7 @@ pub(crate) mod capability {
     pub(crate) const SOURCE_FILE_NAME: u32 = 11;
     pub(crate) const LINE_NUMBERS: u32 = 12;
     pub(crate) const GC_EVENTS: u32 = 31;
+    pub(crate) const HEAP_EXHAUSTION: u32 = 39;
     pub(crate) const SAMPLED_ALLOCATIONS: u32 = 43;
     pub(crate) const VIRTUAL_THREADS: u32 = 44;
 }
@@ -27,6 +28,7 @@ pub(crate) mod event {
     pub(crate) const VM_DEATH: i32 = 51;
     pub(crate) const THREAD_START: i32 = 52;
     pub(crate) const THREAD_END: i32 = 53;
+    pub(crate) const RESOURCE_EXHAUSTED: i32 = 80;
     pub(crate) const GC_START: i32 = 81;
     pub(crate) const GC_FINISH: i32 = 82;
     pub(crate) const SAMPLED_ALLOCATION: i32 = 86;
@@ -119,7 +121,8 @@ pub(crate) struct EventCallbacks {
     pub vm_death: Option<extern "C" fn(Jvmti, Jni)>,
     pub thread_start: Option<extern "C" fn(Jvmti, Jni, Handle)>,
     pub thread_end: Option<extern "C" fn(Jvmti, Jni, Handle)>,
-    pub from_54_to_80: [usize; 27],
+    pub from_54_to_79: [usize; 26],
+    pub resource_exhausted: Option<extern "C" fn(Jvmti, Jni, i32, *const c_void, *const c_char)>,
     pub gc_start: Option<extern "C" fn(Jvmti)>,
     pub gc_finish: Option<extern "C" fn(Jvmti)>,
     pub from_83_to_85: [usize; 3],

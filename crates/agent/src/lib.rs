@@ -10,6 +10,7 @@ mod clock;
 mod dump;
 mod environments;
 mod events;
+mod exhaustion;
 mod follow;
 mod gc;
 mod headroom;

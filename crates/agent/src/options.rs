@@ -1,6 +1,7 @@
-//! The agent's options: `socket=/path,stacks=32,sample=524288` from a recorder, `violations=/path,overhead=3%` from a person.
+//! The agent's options: `socket=/path,stacks=32,sample=524288,last-state=10` from a recorder, `violations=/path,overhead=3%` from a person.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -10,6 +11,8 @@ pub(crate) struct Options {
     pub stacks: usize,
     /// Mean bytes between two allocation samples; 0 is off.
     pub sample: u32,
+    /// How long the end of the JVM may wait for the recorder's last orders; zero is not at all.
+    pub last_state: Duration,
     /// Where violations of assertions are written to, for the program that the agent starts.
     pub violations: Option<PathBuf>,
     /// The share of the program's time that checks may take, likewise.
@@ -17,6 +20,7 @@ pub(crate) struct Options {
 }
 
 const MOST_FRAMES: usize = 1024;
+const LONGEST_LAST_STATE: Duration = Duration::from_secs(60);
 
 impl Options {
     pub(crate) fn parse(text: &str) -> Result<Options, String> {
@@ -25,6 +29,7 @@ impl Options {
             stacks: 32,
             // Whoever checks assertions only has no use for samples.
             sample: 0,
+            last_state: Duration::ZERO,
             violations: None,
             overhead: None,
         };
@@ -47,6 +52,10 @@ impl Options {
                 "overhead" => options.overhead = Some(value.to_owned()),
                 "stacks" => options.stacks = (number()? as usize).min(MOST_FRAMES),
                 "sample" => options.sample = number()?,
+                "last-state" => {
+                    let seconds = Duration::from_secs(number()?.into());
+                    options.last_state = seconds.min(LONGEST_LAST_STATE);
+                }
                 _ => return Err(format!("unknown option {key:?}")),
             }
         }
@@ -60,11 +69,12 @@ mod tests {
 
     #[test]
     fn options_are_read_and_have_defaults() {
-        let all = Options::parse("socket=/run/x.sock,stacks=8,sample=0");
+        let all = Options::parse("socket=/run/x.sock,stacks=8,sample=0,last-state=1000");
         let expected = Options {
             socket: Some("/run/x.sock".into()),
             stacks: 8,
             sample: 0,
+            last_state: LONGEST_LAST_STATE,
             violations: None,
             overhead: None,
         };

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anthill_wire::{Cost, Follow, Frames, FromAgent, Gc, ToAgent};
 
 use crate::clock;
+use crate::exhaustion::Exhaustion;
 use crate::follow::Followed;
 use crate::gc::{GcCounters, Pauses};
 use crate::jni::Member;
@@ -105,11 +106,18 @@ pub(crate) struct Session {
     follow: AtomicU8,
     pub thread_fields: OnceLock<ThreadFields>,
     pub missing: Mutex<Vec<String>>,
+    /// How long the end of the JVM may wait for the recorder's last orders.
+    pub last_state: Duration,
+    /// What the JVM does by itself at its first OutOfMemoryError, if anything.
+    pub exhaustion: Mutex<Option<Exhaustion>>,
+    /// The heap was exhausted at least once.
+    pub exhausted: AtomicBool,
     pub spent: Spent,
     stream: UnixStream,
     inbox: Mutex<Inbox>,
     wake: Condvar,
     ending: AtomicBool,
+    let_go: AtomicBool,
     thread_left: AtomicBool,
     slot: Mutex<Option<Slot>>,
     /// Events that are being worked on.
@@ -160,11 +168,15 @@ impl Session {
             follow: AtomicU8::new(Follow::Nothing as u8),
             thread_fields: OnceLock::new(),
             missing: Mutex::new(missing),
+            last_state: options.last_state,
+            exhaustion: Mutex::new(None),
+            exhausted: AtomicBool::new(false),
             spent: Spent::default(),
             stream,
             inbox: Mutex::new(Inbox::default()),
             wake: Condvar::new(),
             ending: AtomicBool::new(false),
+            let_go: AtomicBool::new(false),
             thread_left: AtomicBool::new(false),
             slot: Mutex::new(Some(slot)),
             visits: AtomicU32::new(0),
@@ -179,10 +191,7 @@ impl Session {
     /// From now on events find nothing. Waits some time for those that are being worked on.
     pub(crate) fn uninstall(&self, patience: Duration) {
         *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = None;
-        let deadline = Instant::now() + patience;
-        while self.visits.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(1));
-        }
+        wait_until(patience, || self.visits.load(Ordering::Acquire) == 0);
     }
 
     /// Another recording can begin once the slot is dropped.
@@ -233,10 +242,14 @@ impl Session {
     pub(crate) fn dismiss_thread(&self, patience: Duration) {
         locked(&self.inbox).work.push_front(Work::JvmEnds);
         self.wake.notify_one();
-        let deadline = Instant::now() + patience;
-        while !self.thread_left.load(Ordering::Acquire) && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(1));
-        }
+        wait_until(patience, || self.thread_left.load(Ordering::Acquire));
+    }
+
+    /// Waits until the recorder has no more orders, is gone, or the time is over.
+    pub(crate) fn wait_until_let_go(&self, patience: Duration) {
+        wait_until(patience, || {
+            self.let_go.load(Ordering::Acquire) || self.is_ending()
+        });
     }
 
     pub(crate) fn thread_leaves(&self) {
@@ -288,8 +301,10 @@ impl Session {
         while let Ok(Some(frame)) = frames.next_frame() {
             match ToAgent::decode(frame) {
                 Ok(order) => {
-                    if matches!(order, ToAgent::Stop(_)) {
-                        self.ending.store(true, Ordering::Release);
+                    match order {
+                        ToAgent::Stop(_) => self.ending.store(true, Ordering::Release),
+                        ToAgent::LetGo(_) => self.let_go.store(true, Ordering::Release),
+                        _ => {}
                     }
                     self.give(Work::Order(order));
                 }
@@ -318,6 +333,13 @@ impl Session {
         if broken.is_err() {
             self.disconnect();
         }
+    }
+}
+
+fn wait_until(patience: Duration, is_done: impl Fn() -> bool) {
+    let deadline = Instant::now() + patience;
+    while !is_done() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod evolution;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use anthill_classify::Definitions;
@@ -79,7 +80,7 @@ pub struct Difference {
     pub files: Vec<String>,
     /// The reachable heap of each dump, in the order of `files`.
     pub totals: Vec<Figures>,
-    /// The leak suspects of all dumps: those of the latest dump first, then those that are gone.
+    /// The leak suspects of all dumps: new ones first, then those that grew, by how much, then the others.
     pub suspects: Vec<SuspectChange>,
     /// The classes, packages or data structures, largest change of the retained size first.
     pub rows: Vec<Line>,
@@ -105,8 +106,17 @@ pub struct SuspectChange {
     pub fingerprint: String,
     /// The suspicion in one sentence.
     pub sentence: String,
-    /// Retained size in bytes, one number for each file; null if it is not a suspect there.
+    /// Retained size in bytes, one number for each file, also where it retains too little to be a suspect;
+    /// null if Anthill does not find it there.
     pub retained: Vec<Option<u64>>,
+}
+
+impl SuspectChange {
+    /// Bytes that it retains more in the last file than in the first.
+    fn growth(&self) -> u64 {
+        let at = |retained: Option<&Option<u64>>| retained.copied().flatten().unwrap_or(0);
+        at(self.retained.last()).saturating_sub(at(self.retained.first()))
+    }
 }
 
 /// A class, a package or a data structure.
@@ -242,12 +252,23 @@ struct Dump {
     /// Only if they are asked for.
     structures: BTreeMap<String, anthill_history::Figures>,
     suspects: Vec<Suspect>,
+    /// What retains too little to be a suspect, but may be one in another dump.
+    minor: Vec<Suspect>,
 }
+
+/// What may have been the beginning of a suspect.
+const MINOR: Thresholds = Thresholds {
+    object: 0.25,
+    class: 0.5,
+    most: 100,
+    ..Thresholds::USUAL
+};
 
 impl Dump {
     fn new(heap: &Heap, by: By) -> Result<Self, Error> {
         let session = &heap.session;
-        let report = report(session, &Thresholds::default())?;
+        let usual = report(session, &Thresholds::USUAL)?;
+        let minor = report(session, &MINOR)?;
         Ok(Dump {
             name: heap.file.clone(),
             snapshot: Snapshot::of(session)?,
@@ -255,7 +276,8 @@ impl Dump {
                 By::Structure => structures_by_name(session)?,
                 By::Class | By::Package => BTreeMap::new(),
             },
-            suspects: suspects(heap, &report)?,
+            suspects: suspects(heap, &usual)?,
+            minor: suspects(heap, &minor)?,
         })
     }
 }
@@ -340,7 +362,7 @@ impl Line {
     }
 }
 
-/// The suspects of all dumps by leak: the latest first, then those that are gone.
+/// The suspects of all dumps by leak: new ones, then those that grew, most first, then the others as they come, the latest first.
 fn suspect_changes(dumps: &[Dump]) -> Vec<SuspectChange> {
     let mut found: Vec<(Vec<Leak>, SuspectChange)> = Vec::new();
     for (index, dump) in dumps.iter().enumerate().rev() {
@@ -363,8 +385,26 @@ fn suspect_changes(dumps: &[Dump]) -> Vec<SuspectChange> {
             *change.retained[index].get_or_insert(0) += suspect.retained;
         }
     }
-    for (_, change) in &mut found {
+    for (leaks, change) in &mut found {
         change.change = anthill_history::Change::over(&change.retained).into();
+        // What it had before it was a suspect.
+        let unknown = change.retained.iter_mut().zip(dumps);
+        for (retained, dump) in unknown.filter(|(retained, _)| retained.is_none()) {
+            let is_it = |minor: &&Suspect| {
+                let minor = Leak::from(*minor);
+                leaks.iter().any(|leak| leak.is(&minor))
+            };
+            let same = dump.minor.iter().filter(is_it);
+            *retained = same
+                .map(|minor| minor.retained)
+                .reduce(|sum, one| sum + one);
+        }
     }
-    found.into_iter().map(|(_, change)| change).collect()
+    let mut changes: Vec<SuspectChange> = found.into_iter().map(|(_, change)| change).collect();
+    changes.sort_by_key(|change| match change.change {
+        Change::New => (0, Reverse(change.growth())),
+        Change::Grown => (1, Reverse(change.growth())),
+        _ => (2, Reverse(0)),
+    });
+    changes
 }

@@ -1,13 +1,14 @@
 //! Why there is no answer.
 
 use std::io;
+use std::path::Path;
 
 use anthill_graph::Convention;
 use anthill_heap::Cancelled;
 use anthill_hprof::Error as DumpError;
 use anthill_session::Error as SessionError;
 use anthill_syntax::Mistake;
-use anthill_trace::Error as TraceError;
+use anthill_trace::{Error as TraceError, Trace};
 
 use crate::paths::{LedTo, unreachable};
 use crate::units::counted;
@@ -51,6 +52,10 @@ pub enum Error {
     Cancelled,
 }
 
+/// What to do about a recording with too few states.
+pub const MORE_STATES: &str = "Record longer, allow more with --overhead, or take states with \
+    `anthill snapshot PID`; `anthill recordings` shows when the next state is due.";
+
 fn they_are(objects: Option<u64>, led_to: &[LedTo]) -> String {
     let why = unreachable(objects.unwrap_or(1), led_to);
     match objects {
@@ -66,6 +71,16 @@ impl Error {
             reason: reason.into(),
             advice: advice.into(),
         }
+    }
+
+    /// A comparison of states that a recording does not have.
+    pub(crate) fn too_few_states(trace: &Trace, file: &Path, comparison: &str) -> Self {
+        let reason = format!(
+            "{}: {comparison} needs two heap states, but {}",
+            file.display(),
+            trace.about_states()
+        );
+        Error::unusable(reason, MORE_STATES)
     }
 
     /// A mistake in what was written for an option.
@@ -107,6 +122,7 @@ impl From<SessionError> for Error {
                 "For recordings, --at takes gc:N, #N, a time such as 2m30s or 14:05:30, the text of a \
                  mark, first or last. For files with several heap dumps, --dump takes a number.",
             ),
+            SessionError::NoState(reason) => Error::unusable(reason, MORE_STATES),
             SessionError::NothingFound(what) => Error::NothingFound(what),
             SessionError::Keeping(reason) => Error::unusable(
                 reason,

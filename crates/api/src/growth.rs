@@ -27,6 +27,10 @@ use states::States;
 /// identifies a structure in a recording by its head. In dumps, it recognizes a structure by its
 /// owner path, which is approximate. Where no known structure explains the growth, it names the
 /// place that keeps more objects alive than before.
+///
+/// In a recording, structures that grew only in the first third of the states are omitted, because
+/// every program makes some when it starts. If most of the growth is gone in the last state, the
+/// analysis ends where the heap was largest; --to last includes the last state.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Growth {
@@ -82,6 +86,9 @@ pub struct Answer {
     pub states: Vec<State>,
     /// The number of states in between that were not analyzed because of `--states`.
     pub skipped: usize,
+    /// The last state of the recording, if most of the growth was gone by then: the analysis ends earlier,
+    /// where the heap was largest. Null if it includes the last state, and always with `--to`.
+    pub shrunk: Option<State>,
     /// Bytes by which the reachable heap grew from the first state to the last.
     pub heap_growth: i64,
     /// The smallest share of the heap's growth that is shown, in percent, as `--least` set it.
@@ -99,6 +106,9 @@ pub struct Answer {
     /// Places outside of known structures that keep more alive, most growth first; empty if structures
     /// explain the growth.
     pub places: Vec<Place>,
+    /// For a recording, the number of structures that are omitted because they grew only in the first third
+    /// of the states, as when a program starts.
+    pub settled: usize,
     /// The number of further growing structures inside of those shown.
     pub within: usize,
     /// Bytes of the heap's growth that no structure found retains, alone or together with others.
@@ -125,8 +135,8 @@ impl Answer {
     }
 }
 
-/// A state that was analyzed.
-#[derive(Serialize, JsonSchema)]
+/// A state of the heap.
+#[derive(Clone, Serialize, JsonSchema)]
 #[schemars(rename = "GrowthState")]
 pub struct State {
     /// The name of the state in the recording, or the file of the dump.
@@ -278,7 +288,8 @@ pub struct Outer {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "GrowthSite")]
 pub struct Site {
-    /// The innermost stack frame of the allocation.
+    /// The innermost stack frame of the allocation that belongs to the program: not to the JDK, nor to the
+    /// library of Kotlin or Scala, unless all frames do.
     pub site: String,
     /// The number of objects allocated there.
     pub objects: u64,
@@ -352,12 +363,15 @@ impl Growth {
         let least = self.least.0;
         let portion = |one: &Grown| growth_portion(one.change(), before.heap, after.heap);
         let enough = |one: &Grown| portion(one).is_none_or(|portion| portion >= least);
-        let found: Vec<Grown> = grown(inventories).into_iter().filter(enough).collect();
+        let found = grown(inventories).into_iter().filter(enough);
+        let is_start = |one: &Grown| states.is_recording && one.has_settled();
+        let (settled, found): (Vec<Grown>, Vec<Grown>) = found.partition(is_start);
         let mut joint = joint_growth(last, (before, after), first)?;
         joint.retain(|joint| joint.portion >= least);
         let owners = joint.iter().flat_map(|joint| &joint.owners);
         let explained: Vec<String> = found
             .iter()
+            .chain(&settled)
             .map(|one| &one.key)
             .chain(owners)
             .cloned()
@@ -366,7 +380,8 @@ impl Growth {
         let heap_growth = after.heap as i64 - before.heap as i64;
         let elsewhere = (heap_growth - (now as i64 - earlier as i64)).max(0) as u64;
         let all = found.len();
-        let heads = found.iter().map(|one| last.head(one.last().number));
+        let heads = found.iter().chain(&settled);
+        let heads = heads.map(|one| last.head(one.last().number));
         let heads: Vec<u32> = heads.collect::<Result<_, _>>()?;
         let mut found = match self.inside {
             true => found.into_iter().map(InnermostGrowth::alone).collect(),
@@ -398,6 +413,7 @@ impl Growth {
         Ok(Answer {
             states: states.described(),
             skipped: states.skipped,
+            shrunk: states.shrunk.clone(),
             heap_growth,
             least,
             approximate,
@@ -405,6 +421,7 @@ impl Growth {
             joint: joint.collect::<Result<_, Error>>()?,
             structures,
             places,
+            settled: settled.len(),
             within: all - said,
             elsewhere,
             omitted,

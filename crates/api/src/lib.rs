@@ -46,7 +46,7 @@ mod values;
 pub mod waste;
 
 pub use envelope::{Envelope, SCHEMA_VERSION, SeriesEnvelope, Tool};
-pub use error::Error;
+pub use error::{Error, MORE_STATES};
 pub use heap::{Definitions, Heap, with_definitions};
 pub use heap_options::{Compat, HeapOptions, Keep};
 pub use mirrored::{Missing, MissingKind, RootKind, RootOrigin, Strength, WasteKind};

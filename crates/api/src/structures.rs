@@ -120,7 +120,8 @@ impl Type {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "StructuresSite")]
 pub struct Site {
-    /// The innermost stack frame of the allocation.
+    /// The innermost stack frame of the allocation that belongs to the program: not to the JDK, nor to the
+    /// library of Kotlin or Scala, unless all frames do.
     pub site: String,
     /// The number of structures whose head was allocated there.
     pub structures: u64,

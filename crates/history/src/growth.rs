@@ -1,5 +1,6 @@
 //! Growth of data structures from state to state: what grew, and which structures grow together because they
-//! share their contents.
+//! share their contents. Variables of running methods that only borrow objects own nothing here: a list that is being copied or
+//! iterated retains as much as before.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -98,7 +99,7 @@ pub fn innermost_growth(
     session: &Session,
     found: Vec<Grown>,
 ) -> Result<Vec<InnermostGrowth>, Error> {
-    let dominators = &session.analysis()?.dominators;
+    let dominators = session.owner_dominators()?;
     let heads = found.iter().map(|one| session.head(one.last().number));
     let heads: Vec<u32> = heads.collect::<Result<_, _>>()?;
     let by_head: FxHashMap<u32, usize> = heads.iter().copied().zip(0..).collect();
@@ -183,7 +184,7 @@ fn keyed_by_path(session: &Session, structures: &[(u32, ObjectId)]) -> Result<Ve
 }
 
 fn inventory_of(session: &Session, keyed: Vec<Keyed>) -> Result<Inventory, Error> {
-    let analysis = session.analysis()?;
+    let dominators = session.owner_dominators()?;
     let structures = session.structures()?;
     let observed = keyed.into_iter().map(|keyed| {
         let one = &structures.instances[keyed.number as usize];
@@ -191,17 +192,18 @@ fn inventory_of(session: &Session, keyed: Vec<Keyed>) -> Result<Inventory, Error
             number: keyed.number,
             identity: keyed.identity,
             elements: one.elements,
-            retained: analysis.dominators.retained(one.head),
+            retained: dominators.retained(one.head),
             bytes: one.bytes,
         };
         (keyed.key, observed)
     });
-    Ok(Inventory::new(analysis.total().retained, observed))
+    let heap = session.analysis()?.total().retained;
+    Ok(Inventory::new(heap, observed))
 }
 
 /// How the largest of structures are held, by key.
 fn held(session: &Session, keyed: &[Keyed]) -> Result<Vec<(String, Holder)>, Error> {
-    let dominators = &session.analysis()?.dominators;
+    let dominators = session.owner_dominators()?;
     let heads = keyed
         .iter()
         .map(|one| Ok((session.head(one.number)?, &one.key)));
@@ -333,8 +335,8 @@ fn joint_owners(
     heap_growth: u64,
     is_known: &dyn Fn(u32) -> bool,
 ) -> Result<Option<Vec<u32>>, Error> {
-    let dominators = &session.analysis()?.dominators;
-    let graph = session.graph();
+    let dominators = session.owner_dominators()?;
+    let graph = session.owners_graph()?;
     let own = dominators.dominated_by(&[session.head(number)?]);
     let leaves = leaves_of(session, number)?;
     let mut group = BitSet::new(session.state().len() as usize);
@@ -374,7 +376,7 @@ fn known_owners(
     front: &[ObjectId],
     is_known: &dyn Fn(u32) -> bool,
 ) -> Result<Vec<u32>, Error> {
-    let dominators = &session.analysis()?.dominators;
+    let dominators = session.owner_dominators()?;
     let structures = session.structures()?;
     let mut owners: Vec<u32> = Vec::new();
     for &owner in front {
@@ -393,8 +395,8 @@ fn known_owners(
 fn cover(session: &Session, owners: &[u32], group: &BitSet) -> Result<bool, Error> {
     let heads = owners.iter().map(|&owner| session.head(owner));
     let heads: Vec<ObjectId> = heads.collect::<Result<_, _>>()?;
-    let graph = session.graph();
-    let dominators = &session.analysis()?.dominators;
+    let graph = session.owners_graph()?;
+    let dominators = session.owner_dominators()?;
     let closure = gc_closure_among(&graph, dominators.reachable(), &heads);
     let bytes = |leaf: ObjectId| u128::from(dominators.retained(leaf));
     let covered = group.iter().filter(|&leaf| closure.contains(leaf));
@@ -451,8 +453,8 @@ fn closure_bytes(session: &Session, numbers: &[u32]) -> Result<u64, Error> {
     }
     let heads = numbers.iter().map(|&number| session.head(number));
     let heads: Vec<ObjectId> = heads.collect::<Result<_, _>>()?;
-    let graph = session.graph();
-    let reachable = session.analysis()?.dominators.reachable();
+    let graph = session.owners_graph()?;
+    let reachable = session.owner_dominators()?.reachable();
     let closure = gc_closure_among(&graph, reachable, &heads);
     Ok(graph.totals(&closure).bytes)
 }

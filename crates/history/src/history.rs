@@ -280,6 +280,22 @@ impl History {
     }
 }
 
+/// Where growth from a moment on ends: at the last moment, unless most of the growth is gone by then, as when a program clears up
+/// before it exits. Then where the heap is largest.
+pub fn end_of_growth(moments: &[HeapMoment]) -> usize {
+    let last = moments.len().saturating_sub(1);
+    let sizes = || moments.iter().map(HeapMoment::alive);
+    let (Some(first), Some(end)) = (sizes().next(), sizes().next_back()) else {
+        return last;
+    };
+    let largest = sizes().enumerate().max_by_key(|&(_, size)| size);
+    let grown_to = |size: u64| size.saturating_sub(first);
+    match largest {
+        Some((at, largest)) if grown_to(end) < grown_to(largest) / 2 => at,
+        _ => last,
+    }
+}
+
 /// What is remembered of a dump after it was closed.
 pub struct DumpMoment {
     /// Milliseconds since 1970.

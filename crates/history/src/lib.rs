@@ -22,7 +22,8 @@ pub use growth::{
 };
 pub use growth_places::{GrownElements, GrownPlace, grown_places};
 pub use history::{
-    DumpMoment, HeapMoment, History, LeakWindow, StructureHistory, TypeHistory, moments,
+    DumpMoment, HeapMoment, History, LeakWindow, StructureHistory, TypeHistory, end_of_growth,
+    moments,
 };
 pub use identities::{identities_missing, shares_identities};
 pub use layers::{Layer, Layers, Measure, spread};

@@ -323,7 +323,7 @@ fn retained_by(session: &Session, number: Option<u32>) -> Result<BitSet, Error> 
     Ok(match number {
         Some(number) => {
             let head = session.head(number)?;
-            session.analysis()?.dominators.dominated_by(&[head])
+            session.owner_dominators()?.dominated_by(&[head])
         }
         None => BitSet::new(session.graph().len() as usize),
     })

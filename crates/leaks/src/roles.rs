@@ -2,21 +2,8 @@
 
 use anthill_graph::{Dominators, NodeId};
 use anthill_heap::{ClassId, ClassKind, HeapState};
+use anthill_session::is_platform_name;
 use anthill_structures::Structures;
-
-/// Packages whose classes come with the JVM, or with Android.
-const PLATFORM: [&str; 10] = [
-    "java.",
-    "javax.",
-    "jdk.",
-    "sun.",
-    "com.sun.",
-    "android.",
-    "com.android.",
-    "dalvik.",
-    "libcore.",
-    "org.apache.harmony.",
-];
 
 /// Classes in which the JVM and its libraries keep what every program needs: opened jar files, modules,
 /// method handles, security providers.

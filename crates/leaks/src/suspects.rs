@@ -38,17 +38,22 @@ pub struct Thresholds {
     pub owners: usize,
 }
 
+impl Thresholds {
+    /// Those that hold unless somebody chooses others.
+    pub const USUAL: Thresholds = Thresholds {
+        object: 5.0,
+        class: 10.0,
+        high: 30.0,
+        pass_through: 90.0,
+        explained: 80.0,
+        most: 10,
+        owners: 16,
+    };
+}
+
 impl Default for Thresholds {
     fn default() -> Self {
-        Thresholds {
-            object: 5.0,
-            class: 10.0,
-            high: 30.0,
-            pass_through: 90.0,
-            explained: 80.0,
-            most: 10,
-            owners: 16,
-        }
+        Thresholds::USUAL
     }
 }
 

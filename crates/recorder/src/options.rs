@@ -44,6 +44,8 @@ pub struct RecordingOptions {
     pub overhead: f64,
     /// When states are taken.
     pub when: When,
+    /// Whether states are taken when the program exits and when its memory is exhausted.
+    pub last_state: bool,
     /// Who can be found again.
     pub identity: Identity,
     /// Classes whose instances are heads of data structures, in Java notation.
@@ -117,10 +119,19 @@ impl RecordingOptions {
         }
     }
 
+    /// Whether a state is taken when the program exits. Not by a walk: it would stop threads of a JVM that is ending.
+    pub(crate) fn takes_exit(&self) -> bool {
+        self.trace && self.last_state && self.identity != Identity::All
+    }
+
     /// For the agent, when it starts.
     pub(crate) fn agent_options(&self, socket: &std::path::Path) -> String {
+        let last_state = match self.takes_exit() {
+            true => LONGEST_EXIT.as_secs(),
+            false => 0,
+        };
         format!(
-            "socket={},stacks={},sample={}",
+            "socket={},stacks={},sample={},last-state={last_state}",
             socket.display(),
             self.stacks,
             if self.trace { FIRST_SAMPLING } else { 0 }
@@ -143,6 +154,7 @@ impl RecordingOptions {
         [
             ("overhead", format!("{}%", self.overhead * 100.0)),
             ("states", when),
+            ("last state", self.last_state.to_string()),
             ("identity", identity.to_owned()),
             ("stacks", self.stacks.to_string()),
             ("contents", self.contents.to_string()),
@@ -155,6 +167,9 @@ impl RecordingOptions {
 /// Bytes between two samples at the start of a recording. Sparse: the first ones are the dearest, since
 /// everything on their stacks has yet to be named.
 pub(crate) const FIRST_SAMPLING: u32 = 2 << 20;
+
+/// How long the end of a JVM waits for its last state at most.
+const LONGEST_EXIT: Duration = Duration::from_secs(20);
 
 #[cfg(test)]
 mod tests {
@@ -170,6 +185,7 @@ mod tests {
             },
             overhead: 0.03,
             when: When::Affordable,
+            last_state: true,
             identity: Identity::None,
             heads: Vec::new(),
             stacks: 0,

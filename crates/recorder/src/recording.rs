@@ -2,7 +2,9 @@
 //! they are due and affordable.
 
 mod checking;
+mod ending;
 
+use std::collections::VecDeque;
 use std::io::Write;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -24,9 +26,10 @@ use crate::events::Events;
 use crate::heap_walk::ClassTable;
 use crate::options::FIRST_SAMPLING;
 use crate::sampling::Sampling;
-use crate::schedule::Schedule;
+use crate::schedule::{Means, Schedule};
 use crate::spool::Spool;
 use crate::{Error, Identity, Jvm, RecordingOptions, When};
+use ending::Ending;
 
 /// How often the time is looked at.
 const TICK: Duration = Duration::from_millis(250);
@@ -56,16 +59,36 @@ enum Input {
     Checked(Result<Vec<FoundViolation>, String>, Duration),
 }
 
-/// A state that was ordered and not yet written.
-struct Pending {
+/// A state that was ordered.
+struct Taking {
     order: u32,
     path: PathBuf,
     mark: Option<String>,
     reply: Option<Reply>,
     heap: u64,
     identities: Vec<(u64, u64)>,
-    /// How long the program stood still for it, after the agent is done with it.
-    pause: Option<Duration>,
+}
+
+/// A state that lies on disk and is not yet in the trace.
+struct Converting {
+    reply: Option<Reply>,
+    heap: u64,
+    /// How long the program stood still for it.
+    pause: Duration,
+}
+
+/// What is known of a state when it lies on disk.
+struct OnDisk {
+    path: PathBuf,
+    source: Source,
+    mark: Option<String>,
+    /// Nanoseconds since the start.
+    time: u64,
+    /// The last collection before it; 0 for none.
+    gc: u32,
+    waiting: Converting,
+    /// Whether somebody waits for it.
+    urgent: bool,
 }
 
 pub(crate) struct Recording {
@@ -85,13 +108,19 @@ pub(crate) struct Recording {
     schedule: Schedule,
     checks: Checks,
     classes: ClassTable,
-    pending: Option<Pending>,
+    taking: Option<Taking>,
+    /// In the order in which they are converted.
+    converting: VecDeque<Converting>,
+    ending: Ending,
     orders: u32,
     states: u32,
     dropped_states: u32,
     /// Bytes of the trace per byte of heap, of the last state.
     state_per_heap: f64,
+    /// What a state has to expect, garbage included.
     used_heap: u64,
+    /// Bytes in use after the last collection.
+    live_heap: u64,
     last_gc: u32,
     sampling: Sampling,
     stopping: Option<Reply>,
@@ -163,12 +192,15 @@ impl Recording {
             converter,
             spool,
             classes: ClassTable::new(&hello),
-            pending: None,
+            taking: None,
+            converting: VecDeque::new(),
+            ending: Ending::default(),
             orders: 0,
             states: 0,
             dropped_states: 0,
             state_per_heap,
             used_heap: hello.used_heap,
+            live_heap: hello.used_heap,
             last_gc: 0,
             sampling: Sampling::new(FIRST_SAMPLING),
             stopping: None,
@@ -223,6 +255,7 @@ impl Recording {
             bytes: FIRST_SAMPLING,
             follow,
         }));
+        self.prepare_for_exhaustion();
     }
 
     /// A connection that is gone shows in the reading thread.
@@ -269,8 +302,9 @@ impl Recording {
         match message {
             FromAgent::Gc(gc) => self.collected(gc),
             FromAgent::Identities(identities) => {
-                if let Some(pending) = self.pending_order(identities.order) {
-                    pending.identities.extend(identities.objects);
+                let taking = self.taking.as_mut();
+                if let Some(taking) = taking.filter(|one| one.order == identities.order) {
+                    taking.identities.extend(identities.objects);
                 }
             }
             FromAgent::StateDone(done) => match self.checks.dumping(done.order) {
@@ -300,6 +334,12 @@ impl Recording {
                 self.classes.add_thread(&thread);
                 self.events.add(FromAgent::Thread(thread));
             }
+            FromAgent::ProgramOver(_) => self.program_over(),
+            FromAgent::Exhausted(exhausted) => {
+                let time = self.clock.since_start(exhausted.time_ns);
+                self.take_dump_of_exhaustion(time);
+            }
+            FromAgent::ExhaustionPrepared(prepared) => self.exhaustion_prepared(prepared),
             FromAgent::Goodbye(_) => return true,
             FromAgent::Hello(_) | FromAgent::Flushed(_) => {}
             other => self.events.add(other),
@@ -307,15 +347,15 @@ impl Recording {
         false
     }
 
-    fn pending_order(&mut self, order: u32) -> Option<&mut Pending> {
-        self.pending
-            .as_mut()
-            .filter(|pending| pending.order == order && pending.pause.is_none())
+    /// Whether a state was ordered that is not yet in the trace.
+    fn has_pending_state(&self) -> bool {
+        self.taking.is_some() || !self.converting.is_empty()
     }
 
     fn collected(&mut self, gc: wire::Gc) {
         if gc.used_after > 0 {
             self.used_heap = gc.used_after;
+            self.live_heap = gc.used_after;
         }
         self.last_gc = gc.number;
         let now = self.clock.now();
@@ -328,19 +368,22 @@ impl Recording {
 
     fn take_if_due(&mut self) {
         let now = self.clock.now();
-        let busy = self.pending.is_some() || !self.checks.is_idle();
-        if busy || self.stopping.is_some() || self.writer.is_none() {
+        let busy = self.has_pending_state() || !self.checks.is_idle();
+        if busy || self.stopping.is_some() || self.ending.is_over || self.writer.is_none() {
             return;
         }
-        let affordable = now >= self.budget.earliest(self.used_heap);
-        if self.schedule.due(now, affordable) {
+        let means = Means {
+            saved: now >= self.budget.earliest(self.used_heap),
+            credit: now >= self.budget.earliest_on_credit(self.used_heap),
+        };
+        if self.schedule.due(now, self.live_heap, means) {
             self.order_state(None, None, false);
         }
     }
 
     fn order_state(&mut self, mark: Option<String>, reply: Option<Reply>, collect: bool) {
         let now = self.clock.now();
-        self.schedule.taken(now);
+        self.schedule.taken(now, self.live_heap);
         let heap = self.used_heap;
         let place = self.space_for_state(heap).and_then(|()| {
             self.spool
@@ -363,7 +406,7 @@ impl Recording {
                 order,
                 path: text,
                 collect,
-                find_heads: identity == Identity::Heads,
+                find_heads: identity == Identity::Heads && !self.ending.is_over,
                 limit: if identity == Identity::Heads {
                     MOST_FOLLOWED
                 } else {
@@ -371,14 +414,13 @@ impl Recording {
                 },
             }),
         };
-        self.pending = Some(Pending {
+        self.taking = Some(Taking {
             order,
             path,
             mark,
             reply,
             heap,
             identities: Vec::new(),
-            pause: None,
         });
         self.send(&message);
     }
@@ -408,53 +450,73 @@ impl Recording {
     }
 
     fn state_taken(&mut self, done: wire::StateDone) {
-        let Some(mut pending) = self.pending.take_if(|pending| pending.order == done.order) else {
-            return;
-        };
+        if let Some(taking) = self.taking.take_if(|taking| taking.order == done.order) {
+            self.put_on_disk(taking, &done);
+            self.go_on_ending();
+        }
+    }
+
+    /// Has a state converted that the agent is done with, unless it came to nothing.
+    fn put_on_disk(&mut self, taking: Taking, done: &wire::StateDone) {
         let taken = match (&done.failure, self.options.identity) {
             (Some(reason), Identity::All) => Err(reason.clone()),
-            _ => self.dump_pause(&done, &pending.path),
+            _ => self.dump_pause(done, &taking.path),
         };
         let pause = match taken {
             Ok(pause) => pause,
             Err(reason) => {
-                self.count_failure(&done, pending.heap);
-                let _ = std::fs::remove_file(&pending.path);
-                return self.drop_state(&reason, pending.reply);
+                self.count_failure(done, taking.heap);
+                let _ = std::fs::remove_file(&taking.path);
+                return self.drop_state(&reason, taking.reply);
             }
         };
         if let Some(reason) = &done.identities_missing {
             let time = self.clock.since_start(done.end_ns);
             self.events.dropped(time, "identities", 1, reason);
         }
-        let time = self.clock.since_start(done.start_ns);
         let source = match self.options.identity {
             Identity::All => Source::Walk(Arc::new(self.classes.clone())),
-            _ => Source::Dump(std::mem::take(&mut pending.identities)),
+            _ => Source::Dump(taking.identities),
         };
+        self.convert(OnDisk {
+            urgent: taking.reply.is_some() || self.ending.is_over,
+            path: taking.path,
+            source,
+            mark: taking.mark,
+            time: self.clock.since_start(done.start_ns),
+            gc: done.gc,
+            waiting: Converting {
+                reply: taking.reply,
+                heap: taking.heap,
+                pause,
+            },
+        });
+    }
+
+    /// Has a state converted that lies on disk.
+    fn convert(&mut self, state: OnDisk) {
         let job = Job {
-            path: pending.path.clone(),
+            path: state.path,
             moment: Moment {
-                gc: (done.gc > 0).then_some(done.gc.into()),
-                time,
-                timestamp: (self.hello.wall_ns + time) / 1_000_000,
-                kind: match source {
+                gc: (state.gc > 0).then_some(state.gc.into()),
+                time: state.time,
+                timestamp: (self.hello.wall_ns + state.time) / 1_000_000,
+                kind: match state.source {
                     Source::Dump(_) => StateKind::Dump,
                     Source::Walk(_) => StateKind::Walk,
                 },
-                mark: pending.mark.clone(),
-                pause: pause.as_nanos() as u64,
+                mark: state.mark,
+                pause: state.waiting.pause.as_nanos() as u64,
                 source_bytes: None,
             },
             contents: self.options.contents,
-            source,
-            urgent: pending.reply.is_some(),
+            source: state.source,
+            urgent: state.urgent,
             hides_virtual_threads: HIDE_VIRTUAL_THREADS
                 .contains(&self.hello.specification.as_str()),
         };
-        pending.pause = Some(pause);
-        self.pending = Some(pending);
         if let Some(converter) = &self.converter {
+            self.converting.push_back(state.waiting);
             converter.convert(job);
         }
     }
@@ -495,10 +557,7 @@ impl Recording {
 
     fn state_written(&mut self, converted: Converted) {
         self.sampling.interrupt();
-        let Some(pending) = self.pending.take() else {
-            return;
-        };
-        let Some(pause) = pending.pause else {
+        let Some(Converting { reply, heap, pause }) = self.converting.pop_front() else {
             return;
         };
         let now = self.clock.now();
@@ -509,19 +568,21 @@ impl Recording {
         let found = converted.result.as_ref();
         let found = found.map_or(0, |written| written.header.all.bytes);
         self.used_heap = self.used_heap.max(found);
-        self.budget.taken(now, pending.heap.max(found), cost);
+        self.budget.taken(now, heap.max(found), cost);
         if let Some(reason) = converted.lost_identities {
             let time = self.clock.now_ns();
             self.events.dropped(time, "identities", 1, &reason);
         }
         let Written { header, bytes } = match converted.result {
             Ok(written) => written,
-            Err(reason) => return self.drop_state(&reason, pending.reply),
+            Err(reason) => return self.drop_state(&reason, reply),
         };
         self.states += 1;
+        self.schedule
+            .found(header.reachable.unwrap_or(header.all).bytes);
         self.tell_cost(format!("state {}", header.number), cost);
-        self.state_per_heap = bytes as f64 / pending.heap.max(header.all.bytes).max(1) as f64;
-        if let Some(reply) = pending.reply {
+        self.state_per_heap = bytes as f64 / heap.max(header.all.bytes).max(1) as f64;
+        if let Some(reply) = reply {
             reply.done(&format!(
                 "state {}: {} objects, {} bytes; the program was paused for {:.0} ms",
                 header.number,
@@ -544,7 +605,7 @@ impl Recording {
             Request::Snapshot { .. } if self.writer.is_none() => {
                 reply.refused("this recording only checks assertions and writes no trace");
             }
-            Request::Snapshot { .. } if self.pending.is_some() => {
+            Request::Snapshot { .. } if self.has_pending_state() => {
                 reply.refused("another state is being taken; try again in a moment");
             }
             Request::Snapshot { collect, mark } => self.order_state(mark, Some(reply), collect),
@@ -558,7 +619,12 @@ impl Recording {
 
     fn status(&self) -> String {
         match self.trace() {
-            Some(trace) => format!("{}: {}", trace.display(), self.summary()),
+            Some(trace) => format!(
+                "{}: {}; {}",
+                trace.display(),
+                self.summary(),
+                self.next_state()
+            ),
             None => self.summary(),
         }
     }
@@ -579,6 +645,7 @@ impl Recording {
         if now.saturating_sub(self.written) >= tick {
             self.written = now;
             self.write_events(say);
+            self.prepare_for_exhaustion();
         }
     }
 
@@ -607,7 +674,7 @@ impl Recording {
         if self.writer.is_none() {
             return;
         }
-        if self.pending.is_some() || !self.checks.is_idle() {
+        if self.has_pending_state() || !self.checks.is_idle() {
             return self.sampling.interrupt();
         }
         if let Some(bytes) = self.sampling.tune(&self.budget, cost, own_cpu()) {
@@ -618,26 +685,20 @@ impl Recording {
 
     /// Completes the trace.
     fn finish(mut self, say: Say) -> String {
-        let waiting = self
-            .pending
-            .as_ref()
-            .is_some_and(|pending| pending.pause.is_some());
-        if waiting {
-            while let Ok(input) = self.inputs.recv() {
-                match input {
-                    Input::Checked(result, cpu) => self.checked(result, cpu),
-                    Input::Converted(converted) => {
-                        self.state_written(converted);
-                        break;
-                    }
-                    _ => {}
-                }
+        // A JVM that ends at once when its memory is exhausted says nothing about it.
+        self.take_dump_of_exhaustion(self.clock.now_ns());
+        while !self.converting.is_empty() {
+            match self.inputs.recv() {
+                Ok(Input::Checked(result, cpu)) => self.checked(result, cpu),
+                Ok(Input::Converted(converted)) => self.state_written(converted),
+                Ok(_) => {}
+                Err(_) => break,
             }
         }
         self.finish_check();
-        if let Some(pending) = self.pending.take() {
-            let _ = std::fs::remove_file(&pending.path);
-            self.drop_state("the JVM ended while the state was taken", pending.reply);
+        if let Some(taking) = self.taking.take() {
+            let _ = std::fs::remove_file(&taking.path);
+            self.drop_state("the JVM ended while the state was taken", taking.reply);
         }
         self.converter = None;
         self.events.push(Event::Cost(trace::Cost {
@@ -649,6 +710,9 @@ impl Recording {
         }));
         self.write_events(say);
         let (trace, mut text) = (self.trace(), self.summary());
+        if let Some(advice) = self.too_few_states() {
+            text = format!("{text}. {advice}");
+        }
         let reply = self.stopping.take();
         self.close(say);
         if let Some(trace) = trace {
@@ -678,7 +742,10 @@ impl Recording {
         let seconds = self.clock.now().as_secs_f64();
         let mut parts = vec![format!("{seconds:.0} s")];
         if self.writer.is_some() {
-            parts.push(format!("{} states", self.states));
+            parts.push(match self.states {
+                1 => "1 state".to_owned(),
+                states => format!("{states} states"),
+            });
         }
         if self.dropped_states > 0 {
             parts.push(format!("{} dropped", self.dropped_states));

@@ -56,10 +56,21 @@ impl Spool {
 
     /// A path for the dump of a heap of that many bytes, or why there is none.
     pub(crate) fn place(&self, name: &str, heap: u64) -> Result<PathBuf, String> {
+        self.place_later(name, heap, 0)
+    }
+
+    /// The same for a dump that is written when the heap has grown to so many bytes, which takes `growth` bytes of memory
+    /// until then.
+    pub(crate) fn place_later(
+        &self,
+        name: &str,
+        heap: u64,
+        growth: u64,
+    ) -> Result<PathBuf, String> {
         let needed = (heap as f64 * DUMP_PER_HEAP) as u64 + DUMP_AT_LEAST;
         let mut spaces = Vec::new();
         for folder in &self.folders {
-            let free = self.space_for_dump(folder);
+            let free = self.space_for_dump(folder, growth);
             if free >= needed {
                 return Ok(folder.join(name));
             }
@@ -74,11 +85,12 @@ impl Spool {
 
     /// Bytes that may be written there; of the memory that is free, for the machine and for the JVM, who is the one that
     /// writes, no more than half.
-    fn space_for_dump(&self, folder: &Path) -> u64 {
+    fn space_for_dump(&self, folder: &Path, growth: u64) -> u64 {
         let space = DiskSpace::of(folder);
         if folder.starts_with(MEMORY) {
             let available = available_memory().unwrap_or(0);
-            space.free.min(available.min(left_in_groups(self.jvm)) / 2)
+            let available = available.min(left_in_groups(self.jvm));
+            space.free.min(available.saturating_sub(growth) / 2)
         } else {
             space.usable()
         }

@@ -14,6 +14,9 @@ pub enum Error {
     /// The source has no such dump or state.
     #[error("{0}")]
     Point(String),
+    /// The recording has no state at all; the text says why.
+    #[error("{0}")]
+    NoState(String),
     /// The recording was made without something that the question needs.
     #[error("{0} were not recorded")]
     NotRecorded(&'static str),

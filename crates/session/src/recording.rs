@@ -28,9 +28,13 @@ impl Recording {
         }
         let trace = Trace::open(path)?;
         let point = options.at.clone().unwrap_or(Point::Last);
-        let chosen = trace
-            .at(&point)
-            .map_err(|why| Error::Point(format!("{}: {why}", path.display())))?;
+        let chosen = trace.at(&point).map_err(|why| {
+            let why = format!("{}: {why}", path.display());
+            match trace.states().is_empty() {
+                true => Error::NoState(why),
+                false => Error::Point(why),
+            }
+        })?;
         let number = chosen.number;
         let state = trace
             .states()

@@ -5,6 +5,7 @@ use anthill_heap::ObjectId;
 use anthill_structures::{Inside, Instance, Members, Model, Structures, Together, Unions, Warning};
 
 use crate::labels::frame_name;
+use crate::platform::is_program_name;
 use crate::{Error, Session};
 
 impl Session {
@@ -81,7 +82,8 @@ impl Session {
         Ok(self.structures()?.instances[number as usize].head)
     }
 
-    /// The frame that allocated an object, if the source says so.
+    /// The frame of the program that allocated an object, if the source says so: the innermost that is not the JDK's or of a
+    /// language's own library, or the innermost of all.
     pub fn allocated_at(&self, object: ObjectId) -> Option<String> {
         let tables = &self.state().tables;
         let found = tables
@@ -90,7 +92,12 @@ impl Session {
         let trace = tables
             .traces
             .get(tables.allocations[found.ok()?].1 as usize)?;
-        let frame = tables.frames.get(*trace.frames.first()? as usize)?;
+        let frames = || {
+            let frames = trace.frames.iter();
+            frames.filter_map(|&frame| tables.frames.get(frame as usize))
+        };
+        let program_s = frames().find(|frame| is_program_name(&frame.class));
+        let frame = program_s.or_else(|| frames().next())?;
         Some(frame_name(frame))
     }
 }

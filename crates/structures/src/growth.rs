@@ -237,6 +237,18 @@ impl Grown {
         Some(self.last().elements? as i64 - before as i64)
     }
 
+    /// Whether hardly anything came after the first third of the states: what a program makes when it starts is no leak.
+    pub fn has_settled(&self) -> bool {
+        const LEAST_LATER: u128 = 5;
+        let third = (self.curve.len() / 3).max(1);
+        let is_late = third + 1 < self.curve.len();
+        let then = self.curve.get(third).copied().flatten();
+        then.filter(|_| is_late).is_some_and(|then| {
+            let later = self.last().retained.saturating_sub(then.retained);
+            u128::from(later) * 100 <= u128::from(self.change()) * LEAST_LATER
+        })
+    }
+
     /// Whether it retains at least as much in every state as in the one before, as far as it is known.
     pub fn never_shrinks(&self) -> bool {
         let known = self.curve.iter().flatten();
@@ -387,6 +399,34 @@ mod tests {
             (2, 3)
         );
         assert!(grown(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_only_a_start_makes_has_settled() {
+        let of = |sizes: &[u64]| {
+            let states = sizes.iter().map(|&size| match size {
+                0 => inventory(1000, &[]),
+                size => inventory(1000 + size, &[("it", 1, size)]),
+            });
+            grown(&states.collect::<Vec<_>>()).remove(0)
+        };
+        assert!(of(&[100, 500, 500]).has_settled());
+        assert!(
+            of(&[0, 500, 510, 505]).has_settled(),
+            "born in the first third"
+        );
+        assert!(of(&[100, 300, 500, 500, 500, 505, 510]).has_settled());
+        assert!(
+            !of(&[100, 500]).has_settled(),
+            "nobody knows what comes later"
+        );
+        assert!(!of(&[100, 500, 600]).has_settled());
+        assert!(!of(&[100, 200, 400, 800]).has_settled());
+        assert!(
+            !of(&[100, 0, 500]).has_settled(),
+            "a state that does not know it"
+        );
+        assert!(!of(&[100, 100, 100, 100, 100, 500]).has_settled());
     }
 
     #[test]

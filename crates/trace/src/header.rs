@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The mark of the state that a recorder takes when the program exits: what only its threads' local variables held is gone.
+pub const EXIT: &str = "exit";
+/// The mark of the state that the JVM writes at its first OutOfMemoryError.
+pub const EXHAUSTION: &str = "out of memory";
+
 /// How a state was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateKind {

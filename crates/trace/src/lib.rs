@@ -26,7 +26,7 @@ mod writer;
 pub use error::Error;
 pub use events::{Cost, Dropped, Event, Gc, Mark, Sample, ThreadEvent, Timeline, Violation};
 pub use facts::Facts;
-pub use header::{ClassTotals, IdentityKind, StateHeader, StateKind, Totals};
+pub use header::{ClassTotals, EXHAUSTION, EXIT, IdentityKind, StateHeader, StateKind, Totals};
 pub use points::{Point, duration, elapsed};
 pub use reader::{Recorded, Trace, is_trace};
 pub use rewrite::rewritten;

@@ -187,9 +187,33 @@ impl Trace {
             Point::Mark(text) => return self.marked(text),
         };
         found.ok_or_else(|| match states.is_empty() {
-            true => "the recording has no heap state".to_owned(),
+            true => self.about_states(),
             false => format!("no heap state at `{point}`{}", self.listing()),
         })
+    }
+
+    /// How many states there are, in how much time, and why the last one that is missing was dropped, for errors.
+    pub fn about_states(&self) -> String {
+        let duration = elapsed(self.timeline().end());
+        let mut out = match self.states() {
+            [] => format!("the recording has no heap state in {duration}"),
+            [one] => format!(
+                "the recording has one heap state, at {} of {duration}",
+                elapsed(one.time)
+            ),
+            states => format!(
+                "the recording has {} heap states in {duration}",
+                states.len()
+            ),
+        };
+        if !self.is_complete() {
+            out += ", and it may still grow";
+        }
+        let mut dropped = self.timeline().dropped.iter().rev();
+        if let Some(dropped) = dropped.find(|dropped| dropped.what == "state") {
+            out += &format!("; a state was dropped: {}", dropped.reason);
+        }
+        out
     }
 
     /// Nanoseconds after the start of a time of day: the first such moment in the recording,
@@ -238,7 +262,7 @@ impl Trace {
             ([], [time]) => states
                 .iter()
                 .min_by_key(|state| state.time.abs_diff(*time))
-                .ok_or_else(|| "the recording has no heap state".to_owned()),
+                .ok_or_else(|| self.about_states()),
             ([], []) => Err(format!("unknown point `{text}`{}", self.listing())),
             (states, times) => {
                 let times = match states.is_empty() {

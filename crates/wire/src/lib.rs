@@ -37,4 +37,4 @@ pub mod attach_result {
 }
 
 /// Grows whenever a message changes; both sides refuse to talk to another version.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;

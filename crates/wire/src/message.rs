@@ -42,6 +42,12 @@ messages! {
         Assertions(Assertions) = 17,
         /// The program wants to have its assertions checked now, and waits for `CheckDone`.
         CheckAsked(CheckAsked) = 18,
+        /// The program is over; the JVM waits for `LetGo`, but not for long.
+        ProgramOver(ProgramOver) = 19,
+        /// The heap was exhausted for the first time; a dump that was ordered for that is complete.
+        Exhausted(Exhausted) = 20,
+        /// The answer to `DumpWhenExhausted`.
+        ExhaustionPrepared(ExhaustionPrepared) = 21,
     }
 }
 
@@ -66,6 +72,10 @@ messages! {
         CountAssertions(CountAssertions) = 8,
         /// What a check has found, for the program.
         CheckDone(CheckDone) = 9,
+        /// The answer to `ProgramOver`: the JVM need not wait any longer.
+        LetGo(LetGo) = 10,
+        /// Let the JVM write a dump when its heap is exhausted, or no longer.
+        DumpWhenExhausted(DumpWhenExhausted) = 11,
     }
 }
 
@@ -356,6 +366,30 @@ structs! {
 
     /// A fact without details.
     pub struct Asserts {}
+
+    /// A fact without details.
+    pub struct ProgramOver {}
+
+    /// An order without details.
+    pub struct LetGo {}
+
+    /// The first `OutOfMemoryError` of the JVM.
+    pub struct Exhausted {
+        /// On the monotonic clock.
+        pub time_ns: u64,
+    }
+
+    /// An order for a dump that the JVM writes by itself.
+    pub struct DumpWhenExhausted {
+        /// Absolute, as the JVM sees it; none takes the order back.
+        pub path: Option<String>,
+    }
+
+    /// Whether the JVM will write that dump.
+    pub struct ExhaustionPrepared {
+        /// Why it will not.
+        pub failure: Option<String>,
+    }
 
     /// Assertions that have not come true by themselves: those of objects that died are gone.
     pub struct Assertions {

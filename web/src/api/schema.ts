@@ -461,6 +461,8 @@ export interface paths {
          * @description For each structure that retains more at the end than at the beginning, the command shows its share of the heap's growth (HGP, the heap growth portion: growth of its retained size / growth of the reachable heap), how many elements it gained, and which objects are new.
          *
          *     If structures are nested, it shows the innermost one that makes up most of the growth. It shows structures that share their contents together, because each of them alone retains little. It identifies a structure in a recording by its head. In dumps, it recognizes a structure by its owner path, which is approximate. Where no known structure explains the growth, it names the place that keeps more objects alive than before.
+         *
+         *     In a recording, structures that grew only in the first third of the states are omitted, because every program makes some when it starts. If most of the growth is gone in the last state, the analysis ends where the heap was largest; --to last includes the last state.
          */
         get: operations["growth"];
         put?: never;
@@ -2472,7 +2474,10 @@ export interface components {
         };
         /** @description Structures whose heads were allocated at the same place. */
         StructuresSite: {
-            /** @description The innermost stack frame of the allocation. */
+            /**
+             * @description The innermost stack frame of the allocation that belongs to the program: not to the JDK, nor to the
+             *     library of Kotlin or Scala, unless all frames do.
+             */
             site: string;
             /**
              * Format: uint64
@@ -2880,7 +2885,7 @@ export interface components {
             files: string[];
             /** @description The reachable heap of each dump, in the order of `files`. */
             totals: components["schemas"]["DiffFigures"][];
-            /** @description The leak suspects of all dumps: those of the latest dump first, then those that are gone. */
+            /** @description The leak suspects of all dumps: new ones first, then those that grew, by how much, then the others. */
             suspects: components["schemas"]["DiffSuspectChange"][];
             /** @description The classes, packages or data structures, largest change of the retained size first. */
             rows: components["schemas"]["DiffLine"][];
@@ -2916,7 +2921,10 @@ export interface components {
             fingerprint: string;
             /** @description The suspicion in one sentence. */
             sentence: string;
-            /** @description Retained size in bytes, one number for each file; null if it is not a suspect there. */
+            /**
+             * @description Retained size in bytes, one number for each file, also where it retains too little to be a suspect;
+             *     null if Anthill does not find it there.
+             */
             retained: (number | null)[];
         };
         /** @description A change from the first file to the last. */
@@ -3040,6 +3048,11 @@ export interface components {
              */
             skipped: number;
             /**
+             * @description The last state of the recording, if most of the growth was gone by then: the analysis ends earlier,
+             *     where the heap was largest. Null if it includes the last state, and always with `--to`.
+             */
+            shrunk: components["schemas"]["GrowthState"] | null;
+            /**
              * Format: int64
              * @description Bytes by which the reachable heap grew from the first state to the last.
              */
@@ -3071,6 +3084,12 @@ export interface components {
             places: components["schemas"]["GrowthPlace"][];
             /**
              * Format: uint
+             * @description For a recording, the number of structures that are omitted because they grew only in the first third
+             *     of the states, as when a program starts.
+             */
+            settled: number;
+            /**
+             * Format: uint
              * @description The number of further growing structures inside of those shown.
              */
             within: number;
@@ -3085,7 +3104,7 @@ export interface components {
              */
             omitted: number;
         };
-        /** @description A state that was analyzed. */
+        /** @description A state of the heap. */
         GrowthState: {
             /** @description The name of the state in the recording, or the file of the dump. */
             name: string;
@@ -3280,7 +3299,10 @@ export interface components {
         };
         /** @description Objects that were allocated at the same place. */
         GrowthSite: {
-            /** @description The innermost stack frame of the allocation. */
+            /**
+             * @description The innermost stack frame of the allocation that belongs to the program: not to the JDK, nor to the
+             *     library of Kotlin or Scala, unless all frames do.
+             */
             site: string;
             /**
              * Format: uint64

@@ -5,8 +5,12 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
+use anthill_heap::Quiet;
+use anthill_hprof::Dump;
 use anthill_testkit::{Jdk, Sample};
-use anthill_wire::{Follow, FromAgent, GoodbyeReason, PROTOCOL, SetSampling, Stop, ToAgent};
+use anthill_wire::{
+    Follow, FromAgent, GoodbyeReason, LetGo, PROTOCOL, SetSampling, Stop, TakeDump, ToAgent,
+};
 
 use crate::recorder::Listener;
 use crate::{COLLECTORS, UNLOCK, everywhere, everywhere_searchable, heads, is_searchable};
@@ -15,6 +19,63 @@ fn goodbye(messages: &[FromAgent]) -> Option<GoodbyeReason> {
     match messages.last() {
         Some(FromAgent::Goodbye(goodbye)) => Some(goodbye.reason),
         _ => None,
+    }
+}
+
+fn is_over(message: &FromAgent) -> Option<()> {
+    matches!(message, FromAgent::ProgramOver(_)).then_some(())
+}
+
+#[test]
+fn a_program_that_is_over_can_still_be_dumped() {
+    everywhere(|jdk, flag, collector| {
+        let listener = Listener::new(",last-state=60");
+        let flags = [&listener.flag(), UNLOCK, flag, "-Xmx200m"];
+        let mut sample = Sample::start(jdk, "Recorded", &["1000"], &flags);
+        let mut recorder = listener.accept();
+        let heads = sample.count("heads");
+        sample.tell("exit");
+        recorder.wait_for("that the program is over", is_over);
+        let dump = listener.folder().join("last.hprof");
+        recorder.order(&ToAgent::TakeDump(TakeDump {
+            order: 1,
+            path: dump.to_str().unwrap().to_owned(),
+            collect: false,
+            find_heads: false,
+            limit: 1_000_000,
+        }));
+        let failure = recorder.wait_for("state done", |message| match message {
+            FromAgent::StateDone(done) => Some(done.failure.clone()),
+            _ => None,
+        });
+        assert_eq!(failure, None, "JDK {} {collector}", jdk.version());
+        recorder.order(&ToAgent::LetGo(LetGo {}));
+        assert_eq!(sample.ended(), (0, String::new()));
+        let messages = recorder.all_to_the_end();
+        assert_eq!(goodbye(&messages), Some(GoodbyeReason::JvmEnds));
+        let dump = Dump::open(&dump, None, &Quiet).unwrap();
+        let classes = dump.state.columns.classes.iter();
+        let is_head = |&class: &u32| {
+            let class = &dump.state.classes()[class as usize];
+            // Some are of a subclass.
+            class.name.starts_with("anthill.samples.Recorded") && class.name.ends_with("Head")
+        };
+        let found = classes.filter(|class| is_head(class)).count() as u64;
+        assert_eq!(found, heads, "{collector}");
+    });
+}
+
+#[test]
+fn the_end_of_a_jvm_does_not_wait_for_a_silent_recorder() {
+    for jdk in Jdk::all() {
+        let listener = Listener::new(",last-state=1");
+        let mut sample = Sample::start(jdk, "Recorded", &["10"], &[&listener.flag()]);
+        let recorder = listener.accept();
+        sample.tell("exit");
+        assert_eq!(sample.ended(), (0, String::new()));
+        let messages = recorder.all_to_the_end();
+        assert!(messages.iter().any(|message| is_over(message).is_some()));
+        assert_eq!(goodbye(&messages), Some(GoodbyeReason::JvmEnds));
     }
 }
 

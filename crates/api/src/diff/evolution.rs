@@ -177,7 +177,12 @@ impl Diff {
         let from = match given(&self.from) {
             Some(from) => from,
             None => {
-                let history = History::of_trace(&series.files()[0])?;
+                let file = &series.files()[0];
+                let history = History::of_trace(file)?;
+                let trace = history.trace.as_ref();
+                if let Some(trace) = trace.filter(|trace| trace.states().len() < 2) {
+                    return Err(Error::too_few_states(trace, file, "a comparison"));
+                }
                 let window = history.window;
                 let window = window.map(|window| Point::parse(&history.moments[window.from].point));
                 window.unwrap_or(Point::First)

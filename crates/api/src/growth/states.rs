@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anthill_history::{
-    identities_missing, inventory, inventory_by_path, shares_identities, spread,
+    HeapMoment, end_of_growth, identities_missing, inventory, inventory_by_path, moments,
+    shares_identities, spread,
 };
 use anthill_session::{Error as SessionError, Session};
 use anthill_structures::Inventory;
@@ -22,6 +23,9 @@ pub(super) struct States {
     missing: Vec<Option<String>>,
     /// Those of a recording that were not looked into.
     pub skipped: usize,
+    /// The last state of a recording, if growth ends before it.
+    pub shrunk: Option<State>,
+    pub is_recording: bool,
 }
 
 /// A dump, or a state of a recording.
@@ -30,8 +34,13 @@ type StatePoint = (usize, Option<Point>);
 impl States {
     pub(super) fn open(question: &Growth, series: &dyn Series) -> Result<Self, Error> {
         let files = series.files();
+        let mut shrunk = None;
         let mut places: Vec<StatePoint> = match files {
-            [file] => recorded(question, file)?,
+            [file] => {
+                let recorded = Recorded::open(question, file)?;
+                shrunk = recorded.shrunk;
+                recorded.places
+            }
             _ if question.from.is_some() || question.to.is_some() => {
                 return Err(Error::unusable(
                     "--from and --to select states of a single recording",
@@ -88,6 +97,8 @@ impl States {
             inventories,
             missing,
             skipped: all - places.len(),
+            is_recording: places.iter().any(|place| place.1.is_some()),
+            shrunk,
         })
     }
 
@@ -104,28 +115,57 @@ impl States {
     }
 }
 
-/// The states of a recording from the first to the last that is asked for.
-fn recorded(question: &Growth, file: &Path) -> Result<Vec<StatePoint>, Error> {
-    if !file.is_dir() && file.exists() && !is_trace(file) {
-        return Err(Error::unusable(
-            format!("{}: growth needs at least two dumps", file.display()),
-            "Add a later dump of the same program.",
-        ));
+/// The states of a recording that growth is about.
+struct Recorded {
+    places: Vec<StatePoint>,
+    shrunk: Option<State>,
+}
+
+impl Recorded {
+    /// From the first to the last that is asked for, or to where the heap was largest.
+    fn open(question: &Growth, file: &Path) -> Result<Self, Error> {
+        if !file.is_dir() && file.exists() && !is_trace(file) {
+            return Err(Error::unusable(
+                format!("{}: growth needs at least two dumps", file.display()),
+                "Add a later dump of the same program.",
+            ));
+        }
+        let trace = Trace::open(file).map_err(SessionError::from)?;
+        if trace.states().len() < 2 {
+            return Err(Error::too_few_states(&trace, file, "growth"));
+        }
+        let number = |point: &Option<String>, otherwise: Point| {
+            let point = point
+                .as_ref()
+                .map_or(otherwise, |point| Point::parse(point));
+            let state = trace.at(&point);
+            let unknown = |why: String| SessionError::Point(format!("{}: {why}", file.display()));
+            state.map(|state| state.number).map_err(unknown)
+        };
+        let from = number(&question.from, Point::First)?;
+        let to = number(&question.to, Point::Last)?;
+        let moments = moments(&trace).into_iter();
+        let between = moments.zip(trace.states());
+        let between = between.filter(|(_, state)| (from..=to).contains(&state.number));
+        let (mut moments, mut numbers): (Vec<HeapMoment>, Vec<u32>) = between
+            .map(|(moment, state)| (moment, state.number))
+            .unzip();
+        let mut shrunk = None;
+        let end = end_of_growth(&moments);
+        if question.to.is_none() && end + 1 < numbers.len() {
+            numbers.truncate(end + 1);
+            shrunk = moments.pop().map(|last| State {
+                reachable: last.alive(),
+                name: last.point,
+                identities_missing: None,
+            });
+        }
+        let places = numbers
+            .into_iter()
+            .map(|number| (0, Some(Point::State(number))));
+        Ok(Recorded {
+            places: places.collect(),
+            shrunk,
+        })
     }
-    let trace = Trace::open(file).map_err(SessionError::from)?;
-    let number = |point: &Option<String>, otherwise: Point| {
-        let point = point
-            .as_ref()
-            .map_or(otherwise, |point| Point::parse(point));
-        let state = trace.at(&point);
-        let unknown = |why: String| SessionError::Point(format!("{}: {why}", file.display()));
-        state.map(|state| state.number).map_err(unknown)
-    };
-    let from = number(&question.from, Point::First)?;
-    let to = number(&question.to, Point::Last)?;
-    let numbers = trace.states().iter().map(|state| state.number);
-    let between = numbers.filter(|number| (from..=to).contains(number));
-    Ok(between
-        .map(|number| (0, Some(Point::State(number))))
-        .collect())
 }

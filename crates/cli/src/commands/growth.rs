@@ -103,6 +103,13 @@ fn write_text(answer: &Answer, out: &mut Out) -> Result<(), Failure> {
             "{between} in between skipped; --states 0 analyzes all"
         ))?;
     }
+    if let Some(shrunk) = &answer.shrunk {
+        out.remark(&format!(
+            "The heap shrank to {} by {}; --to last includes that",
+            bytes(shrunk.reachable),
+            shrunk.name
+        ))?;
+    }
     missing_identities(answer, out)?;
     if answer.approximate {
         out.remark(
@@ -125,8 +132,15 @@ fn write_text(answer: &Answer, out: &mut Out) -> Result<(), Failure> {
         .places
         .iter()
         .try_for_each(|place| rows::place(place, out))?;
-    if answer.within > 0 || answer.omitted > 0 || answer.much_elsewhere.is_some() {
+    let remarks = answer.within + answer.omitted + answer.settled;
+    if remarks > 0 || answer.much_elsewhere.is_some() {
         out.blank()?;
+    }
+    if answer.settled > 0 {
+        let grew = counted(answer.settled as u64, "structure grew", "structures grew");
+        out.remark(&format!(
+            "{grew} only in the first third of the states, as when a program starts"
+        ))?;
     }
     if answer.within > 0 {
         let inside = counted(

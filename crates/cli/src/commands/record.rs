@@ -67,6 +67,9 @@ pub struct RecordingArguments {
     /// after any, when the overhead allows it]
     #[arg(long, value_name = "WHEN", value_parser = at)]
     pub at: Option<When>,
+    /// Take no heap state when the program exits or its first OutOfMemoryError occurs
+    #[arg(long)]
+    pub no_last_state: bool,
     /// Follow these objects over time: the heads of data structures, all objects, or none
     #[arg(long, value_name = "OBJECTS", default_value = "heads")]
     pub identity: IdentityArgument,
@@ -112,6 +115,7 @@ impl RecordingArguments {
             },
             overhead: self.overhead / 100.0,
             when: every.or(self.at).unwrap_or(When::Affordable),
+            last_state: !self.no_last_state,
             identity: match self.identity {
                 IdentityArgument::Heads => Identity::Heads,
                 IdentityArgument::All => Identity::All,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anthill_api::timeline::{Answer, Gc, Layers, Sort, Timeline};
-use anthill_api::{Basis, Moment, SeriesQuestion, window_sentence};
+use anthill_api::{Basis, MORE_STATES, Moment, SeriesQuestion, window_sentence};
 use anthill_heap::Missing;
 use anthill_trace::elapsed;
 use clap::Args;
@@ -142,6 +142,7 @@ impl View<'_> {
         if self.answer.states.is_empty() {
             out.blank()?;
             out.line("No heap state was recorded.")?;
+            out.line(MORE_STATES)?;
         } else {
             out.blank()?;
             self.state_table().print(out)?;
@@ -152,6 +153,10 @@ impl View<'_> {
                 None => self.type_table().print(out)?,
             }
             self.structures(out)?;
+            if let ([_], Some(_)) = (&self.answer.states[..], &self.answer.recording) {
+                out.blank()?;
+                out.line(format!("Growth needs two states. {MORE_STATES}"))?;
+            }
         }
         self.collections(out)?;
         self.marks(out)?;

@@ -826,3 +826,36 @@ fn structures_are_named_by_static_fields_keys_and_fields() {
         assert_eq!(row["figures"][0]["objects"], sessions);
     }
 }
+
+/// The registry is too small to be a suspect at first, and the settings are no longer one at the end.
+#[test]
+fn a_comparison_shows_what_a_suspect_retained_before_it_was_one() {
+    let Some(jdk) = Jdk::installed() else { return };
+    let mut sample = Sample::start(jdk, "GrowingRegistry", &["100"], &[]);
+    let [before, after] = ["minor.hprof", "major.hprof"].map(program::scratch);
+    sample.dump(&before, DumpOptions::default());
+    let entries = sample.count("registry entries");
+    for _ in 0..100 {
+        sample.send("grow");
+    }
+    sample.dump(&after, DumpOptions::default());
+    let diff = json(&["diff", before.to_str().unwrap(), after.to_str().unwrap()]);
+    let first = &diff["suspects"][0];
+    assert_eq!(first["change"], "new", "{first}");
+    assert!(
+        first["sentence"]
+            .to_string()
+            .contains("GrowingRegistry.registry"),
+        "{first}"
+    );
+    let [was, is] = [0, 1].map(|file| first["retained"][file].as_u64().unwrap());
+    // An entry has 24 bytes and an array of 216.
+    assert!(was >= entries * 240, "{was}");
+    assert!(
+        is >= sample.count("registry entries") * 240 && is > was,
+        "{is}"
+    );
+    let changes = diff["suspects"].as_array().unwrap().iter();
+    let others: Vec<&Value> = changes.skip(1).map(|suspect| &suspect["change"]).collect();
+    assert!(!others.contains(&&Value::from("new")), "{others:?}");
+}

@@ -31,5 +31,6 @@ mod recording;
 mod report;
 mod shapes;
 mod structures;
+mod telling_states;
 mod tomcat;
 mod waste;

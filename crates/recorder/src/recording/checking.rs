@@ -20,7 +20,7 @@ const LAST_CHECK: Duration = Duration::from_secs(60);
 impl Recording {
     /// Begins a check that was asked for, or that is due and affordable.
     pub(super) fn check_if_due(&mut self) {
-        if self.pending.is_some() || self.stopping.is_some() {
+        if self.has_pending_state() || self.stopping.is_some() {
             return;
         }
         let now = self.clock.now();

@@ -6,7 +6,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Sessions that nobody ends, until the heap is full. Run it with {@code
- * -XX:+HeapDumpOnOutOfMemoryError} and a small heap: the JVM dumps itself at the end.
+ * -XX:+HeapDumpOnOutOfMemoryError} and a small heap: the JVM dumps itself at the end. With an argument
+ * it begins at the first line of input.
  */
 final class Sessions {
     static final Map<String, Session> open = new ConcurrentHashMap<>();
@@ -25,6 +26,9 @@ final class Sessions {
     }
 
     public static void main(String[] args) throws IOException {
+        if (args.length > 0) {
+            Console.ready();
+        }
         try {
             for (int i = 0; ; i++) {
                 String user = "user " + i;
