@@ -5,7 +5,7 @@ mod states;
 use anthill_classify::{Definitions, Step};
 use anthill_history::{
     GrownPlace, InnermostGrowth, JointGrowth, Newcomers, NewcomersOfKind, Window, grown_places,
-    innermost_growth, is_identity, joint_growth, retained_together, structure_names,
+    innermost_growth, is_identity, joint_growth, retained_together, structure_names, without_alike,
 };
 use anthill_session::Session;
 use anthill_structures::{Earlier, Grown, Inventory, grown, growth_portion};
@@ -366,6 +366,7 @@ impl Growth {
         let found = grown(inventories).into_iter().filter(enough);
         let is_start = |one: &Grown| states.is_recording && one.has_settled();
         let (settled, found): (Vec<Grown>, Vec<Grown>) = found.partition(is_start);
+        let found = without_alike(last, found)?;
         let mut joint = joint_growth(last, (before, after), first)?;
         joint.retain(|joint| joint.portion >= least);
         let owners = joint.iter().flat_map(|joint| &joint.owners);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use anthill_graph::{FrontOptions, gc_closure_among};
 use anthill_heap::{BitSet, ObjectId};
 use anthill_leaks::fronts_of;
-use anthill_paths::owner_paths;
+use anthill_paths::{owner_paths, without_numbers};
 use anthill_session::{Error, Session, stable_name};
 use anthill_structures::{
     Grown, Holder, Inside, Inventory, Met, Observed, Shared, Walker, growth_portion,
@@ -55,6 +55,9 @@ impl InnermostGrowth {
 /// The part of a structure's growth, in percent, that makes one inside of it the one to name.
 const MOST_OF_GROWTH: f64 = 80.0;
 
+/// So many structures that are held in the same way are named together.
+const MANY_ALIKE: usize = 4;
+
 /// What keys begin with that are identities; no way to hold something begins so.
 const IDENTITY: char = '#';
 
@@ -92,6 +95,22 @@ struct Keyed {
     number: u32,
     key: String,
     identity: Option<u64>,
+}
+
+/// Leaves out structures that are held in the same way but for numbers, such as the thread-local values of the
+/// threads of a pool: together they are one place that grows.
+pub fn without_alike(session: &Session, found: Vec<Grown>) -> Result<Vec<Grown>, Error> {
+    let heads = found.iter().map(|one| session.head(one.last().number));
+    let heads: Vec<u32> = heads.collect::<Result<_, _>>()?;
+    let names = structure_names(session, &heads)?;
+    let names: Vec<String> = names.iter().map(|name| without_numbers(name)).collect();
+    let mut alike: FxHashMap<&str, usize> = FxHashMap::default();
+    for name in &names {
+        *alike.entry(name).or_default() += 1;
+    }
+    let is_alone = |(_, name): &(Grown, &String)| alike[name.as_str()] < MANY_ALIKE;
+    let alone = found.into_iter().zip(&names).filter(is_alone);
+    Ok(alone.map(|(one, _)| one).collect())
 }
 
 /// Of structures inside of each other the innermost that makes up most of the outermost one's growth.

@@ -1,9 +1,7 @@
 //! A heap that was dumped because it was full: which thread found no memory, and what it was working on.
 
 use anthill_graph::NodeId;
-use anthill_session::{Error, Session, ThreadStack};
-
-use crate::roles::is_platform_name;
+use anthill_session::{Error, Session, ThreadStack, is_platform_name};
 
 /// The thread that found no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

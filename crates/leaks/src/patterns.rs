@@ -202,8 +202,14 @@ impl Scene<'_> {
 
     /// Several pools whose threads are many together.
     fn thread_pools(&self) -> Option<Pattern> {
-        let Subject::Alike(threads) = self.subject else {
-            return None;
+        let threads: Vec<NodeId> = match self.subject {
+            Subject::Alike(threads) => threads.clone(),
+            &Subject::Class(class) => {
+                let values = self.session.objects_of_class(class).take(SAMPLE);
+                let top = |value: NodeId| self.paths.to(value)?.first().copied();
+                values.filter_map(top).collect()
+            }
+            _ => return None,
         };
         let state = self.session.state();
         let worker = |thread: NodeId| {
@@ -267,6 +273,9 @@ impl Scene<'_> {
 
     fn static_collection(&self) -> Option<Pattern> {
         let structures = self.session.structures().ok()?;
+        if matches!(self.subject, Subject::Loader(_)) {
+            return None;
+        }
         let is_collection = |node: NodeId| structures.of_head(node).is_some();
         // Further away from the field it belongs to something else: to a database, a server.
         let is_near = |path: &ReadablePath| path.short.matches(" → ").count() < NEAR - 1;

@@ -27,11 +27,6 @@ const WRAPPERS: [&str; 3] = [
 
 const CLEANERS: [&str; 3] = ["java.lang.ref.", "jdk.internal.ref.", "sun.misc.Cleaner"];
 
-/// Whether a class of this name comes with the JVM.
-pub(crate) fn is_platform_name(class: &str) -> bool {
-    PLATFORM.iter().any(|package| class.starts_with(package))
-}
-
 /// What classes are, decided once.
 pub struct Roles<'a> {
     state: &'a HeapState,

@@ -15,6 +15,7 @@ struct Wanted {
     elements: u64,
     /// The name that the program gave it, and bytes outside of the heap.
     named: Option<String>,
+    pattern: Option<String>,
     outside: Option<u64>,
 }
 
@@ -28,6 +29,7 @@ impl Wanted {
             element: said("element").expect("every program says what it leaks"),
             elements: sample.count("elements"),
             named: said("named"),
+            pattern: said("pattern"),
             outside: said("outside").and_then(|bytes| bytes.parse().ok()),
         }
     }
@@ -89,6 +91,11 @@ fn check(name: &str) {
     if let Some(named) = &wanted.named {
         let name = first["named_by"]["name"].as_str().unwrap_or_default();
         assert!(name.contains(named.as_str()), "{name}: {first:#}");
+    }
+    if let Some(pattern) = &wanted.pattern {
+        let patterns = first["patterns"].as_array().unwrap();
+        let is_named = patterns.iter().any(|one| one["name"] == pattern.as_str());
+        assert!(is_named, "{pattern}: {patterns:#?}");
     }
     if let Some(outside) = wanted.outside {
         assert_eq!(first["outside"], outside, "{first:#}");
@@ -239,6 +246,7 @@ leaks! {
     spring_listeners = "SpringListeners",
     template_cache = "TemplateCache",
     thread_context_in_pool = "ThreadContextInPool",
+    thread_pools = "ThreadPools",
     timer_tasks = "TimerTasks",
     unreturned_pool_objects = "UnreturnedPoolObjects",
     vertx_consumers = "VertxConsumers",

@@ -11,6 +11,7 @@ final class CopyOnWriteListeners {
         Leak.of("closed editor tabs are still listeners of the theme, a singleton")
                 .culprit("anthill.leaks.ThemeManager.listeners")
                 .also("anthill.leaks.ThemeManager$Holder.INSTANCE")
+                .pattern("listeners that were not removed")
                 .element(EditorTab.class)
                 .run(args, number -> new EditorTab(number).close());
     }

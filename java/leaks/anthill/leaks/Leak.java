@@ -28,6 +28,7 @@ final class Leak {
     private String element;
     private int elementsPerItem = 1;
     private String name;
+    private String pattern;
     private boolean exact = true;
     private int items = USUAL_ITEMS;
 
@@ -84,6 +85,12 @@ final class Leak {
         return this;
     }
 
+    /** The known way to leak that it is. */
+    Leak pattern(String name) {
+        pattern = name;
+        return this;
+    }
+
     /** There are more objects of the element's class than those that leak. */
     Leak amongOthers() {
         exact = false;
@@ -136,6 +143,9 @@ final class Leak {
         truth("elements", (long) done * elementsPerItem);
         truth("exact", exact);
         truth("bytes", bytes);
+        if (pattern != null) {
+            truth("pattern", pattern);
+        }
         if (name != null) {
             truth("named", name);
         }

@@ -15,6 +15,7 @@ final class ThreadPools {
                 .culprit("anthill.leaks.ReportGenerator.PAGE")
                 .also("thread report-", "java.lang.Thread.threadLocals")
                 .element(ReportPage.class)
+                .pattern("thread pools that were not shut down")
                 .items(60)
                 .run(args, number -> new ReportGenerator(number).generate());
     }
