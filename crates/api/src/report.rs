@@ -184,6 +184,9 @@ pub struct Suspect {
     pub place: Option<String>,
     /// What the suspect keeps many of; null if that is not known.
     pub elements: Option<Elements>,
+    /// Other static fields, threads and GC roots that hold a single object that is suspected: it is
+    /// freed only if all of them let go of it.
+    pub also_held_by: Vec<String>,
     /// What the program calls a single object that is suspected; null if it has no name, and in a
     /// redacted report.
     pub named_by: Option<NamedBy>,
@@ -583,6 +586,11 @@ impl<'a> Maker<'a> {
             }),
             place,
             elements,
+            also_held_by: suspect
+                .also_held_by
+                .iter()
+                .map(|place| self.hidden(place))
+                .collect(),
             named_by,
             retained: suspect.retained,
             outside: suspect.outside,

@@ -15,6 +15,7 @@ mod leak;
 mod loader_holders;
 mod loaders;
 mod names;
+mod other_holders;
 mod out_of_memory;
 mod outside;
 mod owners;

@@ -11,6 +11,7 @@ use crate::alike::main_part;
 use crate::fingerprint::{Holder, fingerprint, holder, tell_apart};
 use crate::loader_holders::{CommonHolder, LoaderHolders};
 use crate::names::{NamedBy, named_by};
+use crate::other_holders::OtherHolders;
 use crate::out_of_memory::{OutOfMemory, out_of_memory};
 use crate::patterns::{Pattern, Scene, heap_patterns};
 use crate::place::{Elements, FieldPlace, Places};
@@ -52,6 +53,8 @@ pub struct ReportedSuspect {
     pub place: Option<FieldPlace>,
     /// What it keeps many of.
     pub elements: Option<Elements>,
+    /// Where else a single object is held: letting go of it in the place that is named frees nothing.
+    pub also_held_by: Vec<String>,
     /// What a single object is called in the program.
     pub named_by: Option<NamedBy>,
     /// A shortest path to each owner; for a class, to one of its objects.
@@ -107,11 +110,18 @@ pub fn report(session: &Session, thresholds: &Thresholds) -> Result<Report, Erro
         dominated: session.owner_dominated()?,
         roles: &roles,
     };
+    let others = OtherHolders {
+        session,
+        graph: &graph,
+        paths,
+        roots: &roots,
+        roles: &roles,
+    };
     let mut reported_suspects = Vec::new();
     for (suspect, owners) in found.suspects.into_iter().zip(owners) {
         session.progress().check()?;
         let (mut owner_paths, mut holders) = (Vec::new(), Vec::new());
-        let (mut place, mut elements) = (None, None);
+        let (mut place, mut elements, mut also_held_by) = (None, None, Vec::new());
         for owner in owners {
             if let Some(path) = paths.to(owner) {
                 match suspect.subject {
@@ -127,6 +137,9 @@ pub fn report(session: &Session, thresholds: &Thresholds) -> Result<Report, Erro
                     _ => {}
                 }
                 let readable = readable_path(session, &graph, &roots, &path);
+                if let Subject::Object(node) = suspect.subject {
+                    also_held_by = others.of(node, &readable.short)?;
+                }
                 holders.push(holder(session, &graph, &roles, &path, &readable));
                 owner_paths.push((owner, readable));
             }
@@ -135,6 +148,7 @@ pub fn report(session: &Session, thresholds: &Thresholds) -> Result<Report, Erro
         reported_suspects.push(ReportedSuspect {
             place,
             elements,
+            also_held_by,
             ..reported
         });
     }
@@ -167,6 +181,7 @@ fn add_names(session: &Session, roles: &Roles, suspects: &mut [ReportedSuspect])
     }
 }
 
+/// The objects to which paths are shown.
 fn owners(session: &Session, suspect: &Suspect) -> Vec<NodeId> {
     match &suspect.subject {
         Subject::Loader(node) | Subject::Object(node) => vec![*node],
@@ -238,6 +253,7 @@ fn reported(
         kept: suspect.kept,
         place: None,
         elements: None,
+        also_held_by: Vec::new(),
         named_by: None,
         owner_paths,
     })

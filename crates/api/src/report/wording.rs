@@ -114,9 +114,10 @@ impl Maker<'_> {
                 self.held_alike(suspect, owner)
             ),
             (_, [owner]) => format!(
-                "{}, held by {}, {}.",
+                "{}, held by {}{}, {}.",
                 told.subject(owner),
                 owner.held_by,
+                self.also_held(suspect),
                 told.keeps(&much)
             ),
             (_, owners) => {
@@ -170,6 +171,26 @@ impl Maker<'_> {
             );
         }
         sentence
+    }
+
+    /// Who else must let go of an object before it is freed.
+    fn also_held(&self, suspect: &ReportedSuspect) -> String {
+        const NAMED: usize = 3;
+        let mut places: Vec<String> = suspect
+            .also_held_by
+            .iter()
+            .map(|place| self.hidden(place))
+            .collect();
+        if places.len() > NAMED + 1 {
+            let more = places.len() - NAMED;
+            places.truncate(NAMED);
+            places.push(format!("{} others", count(more as u64)));
+        }
+        let places: Vec<&str> = places.iter().map(String::as_str).collect();
+        match places[..] {
+            [] => String::new(),
+            _ => format!(" and also by {}", list(&places)),
+        }
     }
 
     /// Where a heap was full, and what was to be added to.

@@ -144,6 +144,7 @@ fn a_stack_refers_to_what_was_popped() {
         held_by(first),
         ["static field anthill.samples.BuggyStack.stack"]
     );
+    assert_eq!(first["also_held_by"], Value::Array(Vec::new()));
     let evidence = &pattern(first, "obsolete references in an array")["evidence"];
     assert_eq!(sample.count("stale items"), 100_000);
     assert!(
@@ -237,6 +238,32 @@ fn the_session_map_of_a_full_heap() {
         "{sessions} in the dump, {said} in the program"
     );
     pattern(first, "collection in a static field");
+}
+
+#[test]
+fn everything_that_holds_a_suspect_is_named() {
+    let Some((path, sample)) = dump("report-two-holders.hprof", "TwoHolders", &[]) else {
+        return;
+    };
+    let report = report(&path);
+    let first = &report["suspects"][0];
+    assert_eq!(first["elements"]["objects"], sample.count("rows"));
+    // Whichever is named first.
+    let mut starts: Vec<&str> = first["also_held_by"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one.as_str().unwrap())
+        .collect();
+    starts.extend(held_by(first)[0].split(" → ").next());
+    starts.sort_unstable();
+    let field = |name: &str| format!("static field anthill.samples.TwoHolders.{name}");
+    assert_eq!(starts, [field("DATABASES"), field("connection")]);
+    let sentence = first["sentence"].as_str().unwrap();
+    assert!(
+        sentence.contains(" and also by static field anthill.samples.TwoHolders."),
+        "{sentence}"
+    );
 }
 
 #[test]
