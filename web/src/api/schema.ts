@@ -1096,6 +1096,11 @@ export interface components {
             /** @description What the suspect keeps many of; null if that is not known. */
             elements: components["schemas"]["ReportElements"] | null;
             /**
+             * @description Other static fields, threads and GC roots that hold a single object that is suspected: it is
+             *     freed only if all of them let go of it.
+             */
+            also_held_by: string[];
+            /**
              * @description What the program calls a single object that is suspected; null if it has no name, and in a
              *     redacted report.
              */

@@ -18,11 +18,15 @@ final class TwoHolders {
 
     static final class Database {
         final String name;
-        final List<byte[]> rows = new ArrayList<>();
+        final List<Row> rows = new ArrayList<>();
 
         Database(String name) {
             this.name = name;
         }
+    }
+
+    static final class Row {
+        final byte[] cells = new byte[300];
     }
 
     static final class Connection {
@@ -36,7 +40,7 @@ final class TwoHolders {
     public static void main(String[] args) throws IOException {
         Database database = new Database("orders");
         for (int i = 0; i < 20_000; i++) {
-            database.rows.add(new byte[300]);
+            database.rows.add(new Row());
         }
         connection = new Connection(database);
         DATABASES.put(database.name, database);
