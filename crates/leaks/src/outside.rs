@@ -1,7 +1,7 @@
 //! Memory outside of the heap: direct byte buffers own it, and whoever keeps the buffers alive keeps it. Sizes
 //! of the heap do not count it; the ranking of suspects does.
 
-use anthill_graph::{FrontOptions, NodeId, gc_closure_among};
+use anthill_graph::{FrontOptions, NodeId};
 use anthill_heap::{BitSet, ClassId, Value};
 use anthill_session::{Error, Session};
 use rustc_hash::FxHashMap;
@@ -118,16 +118,7 @@ pub(crate) fn count_outside(
     }
     let graph = session.owners_graph()?;
     let dominators = session.owner_dominators()?;
-    let closure = |subject: &Subject| match subject {
-        Subject::Loader(node) | Subject::Object(node) => dominators.dominated_by(&[*node]),
-        Subject::Owners(owners) | Subject::Alike(owners) => {
-            gc_closure_among(&graph, dominators.reachable(), owners)
-        }
-        Subject::Class(class) => {
-            let objects: Vec<NodeId> = session.objects_of_class(*class).collect();
-            gc_closure_among(&graph, dominators.reachable(), &objects)
-        }
-    };
+    let closure = |subject: &Subject| subject.closure(session, &graph, dominators);
     let severity =
         |retained: u64, own: u64| thresholds.severity(retained + own, reachable + outside.bytes);
     for suspect in suspects.iter_mut() {

@@ -1,7 +1,7 @@
 //! The report: the suspects of a heap with all that is to be told of each, and the figures around
 //! them. What it says is the same for every face; how it is said is theirs.
 
-use anthill_graph::{Graph, NodeId, Paths, gc_closure_among};
+use anthill_graph::{Graph, NodeId, Paths};
 use anthill_heap::{BitSet, ClassId, both};
 use anthill_paths::{ReadablePath, RootsByObject, readable_path};
 use anthill_session::{Error, Session};
@@ -212,16 +212,7 @@ fn reported(
     holders: &[Holder],
 ) -> Result<ReportedSuspect, Error> {
     let dominators = session.owner_dominators()?;
-    let closure = match &suspect.subject {
-        Subject::Loader(node) | Subject::Object(node) => dominators.dominated_by(&[*node]),
-        Subject::Owners(owners) | Subject::Alike(owners) => {
-            gc_closure_among(graph, dominators.reachable(), owners)
-        }
-        Subject::Class(class) => {
-            let objects: Vec<NodeId> = session.objects_of_class(*class).collect();
-            gc_closure_among(graph, dominators.reachable(), &objects)
-        }
-    };
+    let closure = suspect.subject.closure(session, graph, dominators);
     let contents = contents(session, graph, paths, &closure);
     let common = match &suspect.subject {
         Subject::Alike(alike) => LoaderHolders::new(session, graph, paths).common(alike),

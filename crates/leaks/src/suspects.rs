@@ -93,6 +93,28 @@ pub enum Subject {
     Alike(Vec<NodeId>),
 }
 
+impl Subject {
+    /// All that would die with it.
+    pub(crate) fn closure(
+        &self,
+        session: &Session,
+        graph: &Graph,
+        dominators: &Dominators,
+    ) -> BitSet {
+        let reachable = dominators.reachable();
+        match self {
+            Subject::Loader(node) | Subject::Object(node) => dominators.dominated_by(&[*node]),
+            Subject::Owners(owners) | Subject::Alike(owners) => {
+                gc_closure_among(graph, reachable, owners)
+            }
+            Subject::Class(class) => {
+                let objects: Vec<NodeId> = session.objects_of_class(*class).collect();
+                gc_closure_among(graph, reachable, &objects)
+            }
+        }
+    }
+}
+
 /// The objects that owners keep alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
