@@ -65,13 +65,15 @@ impl Borrowed {
         if locals.is_empty() && of_classes.is_empty() && references.is_empty() {
             return Ok(Borrowed::default());
         }
+        // Where soft references are like all others, as in MAT's view.
+        let all_own = references.is_empty();
         let mut search = Search {
             graph,
             progress,
             reached: BitSet::new(graph.len() as usize),
             work: Vec::new(),
             steps: 0,
-            softly: false,
+            softly: all_own,
         };
         for &root in &lasting {
             search.reach(root)?;
@@ -102,7 +104,7 @@ impl Borrowed {
             }
         }
         search.reached = held;
-        search.softly = false;
+        search.softly = all_own;
         for local in is_owner.iter() {
             search.reach(local)?;
         }
