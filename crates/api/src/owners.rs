@@ -1,7 +1,8 @@
 //! Who keeps a group alive together.
 
-use anthill_graph::FrontOptions;
+use anthill_graph::{FrontOptions, NodeId};
 use anthill_leaks::{OwnerFront, owner_fronts};
+use anthill_paths::ReadablePath;
 use anthill_session::{Analysis, Session, check_group};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,8 @@ use crate::{
 /// A dominator keeps a whole group alive by itself. Often only a class loader does, because a few
 /// objects share the group: two caches, three registries. This command finds the smallest sets of
 /// up to --most objects without which the group would be freed, starting at the GC roots. It names
-/// internal objects, such as the table of a map, by the map.
+/// internal objects, such as the table of a map, by the map. For a single owner, it also names the
+/// objects above it, up to a static field or thread, each of which keeps the group alive by itself.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Owners {
@@ -63,6 +65,9 @@ pub struct Answer {
 pub struct Front {
     /// The owners in the set.
     pub owners: Vec<Owner>,
+    /// For a single owner, objects above it that each keep it alive by themselves, nearest first;
+    /// without inner parts of data structures, and without the middle of a long way. Otherwise empty.
+    pub above: Vec<Owner>,
     /// Bytes that would be freed with all owners of the set.
     pub retained: u64,
     /// The number of objects that would be freed with all owners of the set.
@@ -128,12 +133,16 @@ impl HeapQuestion for Owners {
 
 impl Front {
     fn new(session: &Session, analysis: &Analysis, front: &OwnerFront) -> Self {
-        let owners = front.owners.iter().map(|(node, path)| Owner {
-            object: ObjectName::new(session, analysis, *node),
-            held_by: path.short.clone(),
-        });
+        let owners = |of: &[(NodeId, ReadablePath)]| {
+            let owners = of.iter().map(|(node, path)| Owner {
+                object: ObjectName::new(session, analysis, *node),
+                held_by: path.short.clone(),
+            });
+            owners.collect()
+        };
         Front {
-            owners: owners.collect(),
+            owners: owners(&front.owners),
+            above: owners(&front.above),
             retained: front.retained.bytes,
             retained_objects: front.retained.objects,
             covered: front.covered.0 as f64 * 100.0 / front.covered.1.max(1) as f64,

@@ -3,7 +3,7 @@
 mod layers;
 
 use anthill_classify::{Definitions, Step};
-use anthill_history::{DumpMoment, History, StructureHistory, TypeHistory};
+use anthill_history::{DumpMoment, History, StructureHistory, TypeHistory, names_by_identity};
 use anthill_syntax::Pattern;
 use anthill_trace::{Trace, is_trace};
 use schemars::JsonSchema;
@@ -128,6 +128,8 @@ pub struct Structure {
     pub identity: u64,
     /// The class of the structure's head.
     pub class: String,
+    /// How the structure is held in the last state, and its class; null if the last state does not have it.
+    pub name: Option<String>,
     /// The number of elements, one number for each state; null where the structure does not exist, is
     /// not among the largest 10,000, or has no identity.
     pub elements: Vec<Option<u64>>,
@@ -247,7 +249,7 @@ impl SeriesQuestion for Timeline {
             let reason = format!("no state has objects of a class that fits `{glob}`");
             return Err(Error::NothingFound(reason));
         }
-        let structures = history.structures(most(self.most_structures));
+        let structures = named(series, history.structures(most(self.most_structures)))?;
         let layers = match steps {
             Some(steps) => Some(self.layers(series, &history, &steps, &wanted)?),
             None => None,
@@ -256,7 +258,7 @@ impl SeriesQuestion for Timeline {
         let damage = trace.map_or(&[][..], Trace::damage).to_vec();
         let answer = Answer {
             types: types.into_iter().map(Type::from).collect(),
-            structures: structures.into_iter().map(Structure::from).collect(),
+            structures,
             layers,
             ..told(&history)
         };
@@ -296,6 +298,26 @@ fn history(series: &dyn Series) -> Result<History, Error> {
                 other.display()
             ),
         )),
+    }
+}
+
+/// The structures with the names that those of the last state have there.
+fn named(series: &dyn Series, found: Vec<StructureHistory>) -> Result<Vec<Structure>, Error> {
+    let mut structures: Vec<Structure> = found.into_iter().map(Structure::from).collect();
+    let at_end = structures.iter().filter(|one| one.is_at_end());
+    let wanted: Vec<u64> = at_end.map(|one| one.identity).collect();
+    if !wanted.is_empty() {
+        let mut names = names_by_identity(&series.open(0, None)?.session, &wanted)?;
+        for one in &mut structures {
+            one.name = names.remove(&one.identity);
+        }
+    }
+    Ok(structures)
+}
+
+impl Structure {
+    fn is_at_end(&self) -> bool {
+        self.bytes.last().copied().flatten().is_some()
     }
 }
 
@@ -360,6 +382,7 @@ impl From<StructureHistory> for Structure {
             change: history.change(),
             identity: history.identity,
             class: history.class,
+            name: None,
             elements: history.elements,
             bytes: history.bytes,
         }

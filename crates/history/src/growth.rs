@@ -13,7 +13,7 @@ use anthill_session::{Error, Session, stable_name};
 use anthill_structures::{
     Grown, Holder, Inside, Inventory, Met, Observed, Shared, Walker, growth_portion,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Figures;
 use crate::identities::{identities, newest};
@@ -259,6 +259,24 @@ pub fn structure_names(session: &Session, heads: &[ObjectId]) -> Result<Vec<Stri
         format!("{path} ({class})")
     });
     Ok(named.collect())
+}
+
+/// How the structures with these identities are called in a state of their recording, which may no longer
+/// have some of them.
+pub fn names_by_identity(
+    session: &Session,
+    wanted: &[u64],
+) -> Result<FxHashMap<u64, String>, Error> {
+    let wanted: FxHashSet<u64> = wanted.iter().copied().collect();
+    let known = identities(session)?;
+    let heads = session.structures()?.instances.iter().map(|one| one.head);
+    let identified = heads.filter_map(|head| {
+        let identity = known.of(session.state(), head)?;
+        wanted.contains(&identity).then_some((identity, head))
+    });
+    let (identities, heads): (Vec<u64>, Vec<ObjectId>) = identified.unzip();
+    let names = structure_names(session, &heads)?;
+    Ok(identities.into_iter().zip(names).collect())
 }
 
 /// The structures that are compared, with number and head: no parts, views or class loaders.

@@ -2,7 +2,7 @@
 //! down to where the number of objects grew.
 
 use anthill_graph::NodeId;
-use anthill_leaks::Roles;
+use anthill_leaks::{Roles, main_part};
 use anthill_paths::{OwnerTree, owner_paths, without_numbers};
 use anthill_session::{Error, Session, stable_name};
 
@@ -177,16 +177,17 @@ impl Comparison<'_> {
             return Ok(None);
         };
         let name = match group.members {
-            1 => None,
-            _ => self.name_of_class(example)?,
-        };
-        let name = match name {
-            Some(name) => name,
-            None => {
-                let name = structure_names(self.last, &[example])?.pop();
-                name.unwrap_or_default()
+            1 => structure_names(self.last, &[example])?.pop(),
+            // A thread says little: what it holds most with says more.
+            _ if self.last.is_thread(example) => {
+                structure_names(self.last, &[main_part(self.last, example)?])?.pop()
             }
+            _ => match self.name_of_class(example)? {
+                Some(name) => Some(name),
+                None => structure_names(self.last, &[example])?.pop(),
+            },
         };
+        let name = name.unwrap_or_default();
         let elements = elements.and_then(|one| {
             let group = &self.after.groups[one.after];
             let class = &self.last.state().classes()[group.class? as usize].name;

@@ -18,7 +18,8 @@ pub use diff::{Change, Changed, Figures, Snapshot, changes};
 pub use evolution::{Evolution, EvolvedNode, evolution};
 pub use growth::{
     InnermostGrowth, JointGrowth, innermost_growth, inventory, inventory_by_path, is_identity,
-    joint_growth, retained_together, structure_names, structures_by_name, without_alike,
+    joint_growth, names_by_identity, retained_together, structure_names, structures_by_name,
+    without_alike,
 };
 pub use growth_places::{GrownElements, GrownPlace, grown_places};
 pub use history::{

@@ -82,7 +82,7 @@ fn single(suspect: &Suspect) -> Vec<NodeId> {
 }
 
 /// What an owner holds most of its memory with.
-pub(crate) fn main_part(session: &Session, owner: NodeId) -> Result<NodeId, Error> {
+pub fn main_part(session: &Session, owner: NodeId) -> Result<NodeId, Error> {
     let dominators = session.owner_dominators()?;
     let dominated = session.owner_dominated()?;
     let largest = |node: NodeId| {

@@ -26,6 +26,7 @@ mod roles;
 mod suspects;
 mod waste;
 
+pub use alike::main_part;
 pub use fronts::{OwnerFront, owner_fronts};
 pub use leak::Leak;
 pub use loader_holders::{CommonHolder, LoaderHolder};

@@ -105,7 +105,14 @@ impl<'a> Roles<'a> {
         self.is_inner(node) || self.is_structure(node)
     }
 
-    fn is_inner(&self, node: NodeId) -> bool {
+    /// Whether two objects have the same class.
+    pub(crate) fn are_of_one_class(&self, one: NodeId, other: NodeId) -> bool {
+        let class = |node: NodeId| (node < self.state.len()).then(|| self.state.class_id(node));
+        class(one) == class(other)
+    }
+
+    /// Whether it is an inner part of a data structure, or hardly more than a reference.
+    pub(crate) fn is_inner(&self, node: NodeId) -> bool {
         let internal = |structures: &Structures| structures.internals.contains(node);
         self.of(node, &self.is_inner_part)
             || node < self.state.len() && self.structures.is_some_and(internal)

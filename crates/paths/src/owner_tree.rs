@@ -270,15 +270,23 @@ impl Builder<'_> {
     }
 }
 
-/// A name in which every number is a star: `"pool-*-thread-*"`.
+/// A name in which every number is a star, such as `"pool-*-thread-*"`, except for digits within the names of
+/// classes and fields.
 pub fn without_numbers(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
+    let (mut is_quoted, mut is_escaped) = (false, false);
     for char in name.chars() {
+        let is_within_name = || {
+            let before = out.chars().next_back();
+            !is_quoted && before.is_some_and(|char| char.is_alphanumeric() || "_$".contains(char))
+        };
         match char {
             '0'..='9' if out.ends_with('*') => {}
-            '0'..='9' => out.push('*'),
+            '0'..='9' if !is_within_name() => out.push('*'),
             _ => out.push(char),
         }
+        is_quoted ^= char == '"' && !is_escaped;
+        is_escaped = char == '\\' && !is_escaped;
     }
     out
 }
@@ -294,5 +302,9 @@ mod tests {
             "\"pool-*-thread-*\""
         );
         assert_eq!(without_numbers("main"), "main");
+        assert_eq!(
+            without_numbers("thread \"a1\\\"b2\" → [17] → log4j.Map$Node2 → x_3 (A.java:10)"),
+            "thread \"a*\\\"b*\" → [*] → log4j.Map$Node2 → x_3 (A.java:*)"
+        );
     }
 }

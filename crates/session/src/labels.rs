@@ -19,7 +19,8 @@ pub struct Label {
     /// The class; for a class object `class` and the class it stands for, for an array with its
     /// length.
     pub what: String,
-    /// The text of a string, the name of a thread or class loader, the value in a box.
+    /// The text of a string, the name of a thread or class loader, the value in a box, the field that holds a
+    /// thread-local variable.
     pub detail: Option<String>,
     /// Where it was.
     pub address: u64,
@@ -97,7 +98,10 @@ impl Session {
             | "java.util.concurrent.atomic.AtomicLong" => {
                 Some(primitive(records.field(state, object, "value")?))
             }
-            _ => Some(quoted(&self.own_name(object)?, SNIPPET)),
+            _ => {
+                let own_name = self.own_name(object).map(|name| quoted(&name, SNIPPET));
+                own_name.or_else(|| self.thread_local_field(object).map(str::to_owned))
+            }
         }
     }
 

@@ -21,17 +21,19 @@ mod recording;
 mod referrers;
 mod strings;
 mod structures;
+mod thread_locals;
 mod threads;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anthill_graph::{Borrowed, Convention, Dominators, Graph, NodeId, Paths};
-use anthill_heap::{HeapState, Progress, SharedOnce, Sizes};
+use anthill_heap::{HeapState, ObjectId, Progress, SharedOnce, Sizes};
 use anthill_hprof::{Dump, DumpInfo, Records, input, mat_sizes};
 use anthill_index::{Identity, Index, IndexWriter, Key};
 use anthill_structures::{Definitions, Members, Structures};
 use anthill_trace::Point;
+use rustc_hash::FxHashMap;
 
 pub use analysis::{Analysis, Grouping, Groups, Row, package_group};
 pub use cache::IndexFolder;
@@ -97,6 +99,8 @@ struct Open {
     owner_dominators: SharedOnce<Dominators>,
     owner_dominated: SharedOnce<Dominated>,
     paths_from_owners: SharedOnce<Paths>,
+    /// By `ThreadLocal`: the field that holds it.
+    thread_local_fields: OnceLock<FxHashMap<ObjectId, String>>,
 }
 
 /// The data structures of a heap state.
@@ -335,6 +339,7 @@ impl Session {
             owner_dominators: SharedOnce::default(),
             owner_dominated: SharedOnce::default(),
             paths_from_owners: SharedOnce::default(),
+            thread_local_fields: OnceLock::new(),
         };
         Ok(Session {
             open: Arc::new(open),

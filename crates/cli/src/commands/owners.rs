@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anthill_api::HeapQuestion;
-use anthill_api::owners::{Answer, Owners};
+use anthill_api::owners::{Answer, Owner, Owners};
 use clap::Args;
 
 use crate::asked::Asked;
@@ -69,21 +69,29 @@ fn write_text(answer: &Answer, out: &mut Out) -> Result<(), Failure> {
             front.covered,
             answer.group
         ))?;
-        let mut table = Table::new([
-            ("alone", Align::Right),
-            ("share", Align::Right),
-            ("owner", Align::Left),
-            ("held by", Align::Left),
-        ]);
-        for owner in &front.owners {
-            table.row([
-                bytes(owner.object.retained),
-                share(owner.object.retained, answer.reachable),
-                owner.object.label.clone(),
-                owner.held_by.clone(),
-            ]);
+        table(&front.owners, answer.reachable).print(out)?;
+        if !front.above.is_empty() {
+            out.line("Above it, and each alone keeps it alive:")?;
+            table(&front.above, answer.reachable).print(out)?;
         }
-        table.print(out)?;
     }
     Ok(())
+}
+
+fn table(owners: &[Owner], reachable: u64) -> Table<4> {
+    let mut table = Table::new([
+        ("alone", Align::Right),
+        ("share", Align::Right),
+        ("owner", Align::Left),
+        ("held by", Align::Left),
+    ]);
+    for owner in owners {
+        table.row([
+            bytes(owner.object.retained),
+            share(owner.object.retained, reachable),
+            owner.object.label.clone(),
+            owner.held_by.clone(),
+        ]);
+    }
+    table
 }

@@ -251,7 +251,7 @@ impl View<'_> {
         over_time("type", rows, bytes)
     }
 
-    /// The structures that changed, which have no name here but their class and identity.
+    /// The structures that changed. Those that are gone have no name but their class and identity.
     fn structures(&self, out: &mut Out) -> Result<(), Failure> {
         if self.answer.structures.is_empty() {
             return Ok(());
@@ -273,7 +273,9 @@ impl View<'_> {
                 shown(one.elements.last()),
                 super::diff::signed(one.change, bytes),
                 sparkline(&sizes, BAR),
-                format!("{} #{}", one.class, one.identity),
+                one.name
+                    .clone()
+                    .unwrap_or_else(|| format!("{} #{}", one.class, one.identity)),
             ]);
         }
         out.blank()?;

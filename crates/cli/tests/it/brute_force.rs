@@ -346,6 +346,10 @@ fn owners_retain_what_dies_with_them() {
                 let retained = brute_force.bytes(brute_force.dominated(node));
                 assert_eq!(number(&owner["retained"]), retained, "{owner}");
             }
+            for above in rows(front, "above") {
+                let alone = brute_force.dies_with(one(asked.node(&above["address"])));
+                assert_eq!(owners & !alone, 0, "{name}: {above}");
+            }
         }
     });
 }

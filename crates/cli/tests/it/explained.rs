@@ -56,6 +56,69 @@ fn a_holder_counts_whose_shortest_path_passes_the_object() {
     assert_eq!(ways(&dump, target, &["--limit", "1"]), (vec![direct], 1));
 }
 
+/// Of the nodes of a list only the first is named, and of what is above it everything up to the static field.
+#[test]
+fn what_is_above_an_owner_is_named_up_to_the_static_field() {
+    let mut heap = Heap::new();
+    let target = heap.class("app/Target", Class::default());
+    let target = heap.instance(target, &[]);
+    let node = heap.class("app/Node", Class::with_fields(&["next"]));
+    let last = heap.instance(node, &[target]);
+    let middle = heap.instance(node, &[last]);
+    let first = heap.instance(node, &[middle]);
+    let queue = heap.class("app/Queue", Class::with_fields(&["head"]));
+    let queue = heap.instance(queue, &[first]);
+    let service = heap.class("app/Service", Class::with_fields(&["queue"]));
+    let service = heap.instance(service, &[queue]);
+    let main = heap.class("app/Main", Class::with_statics(&[("SERVICE", service)]));
+    heap.sticky(main);
+    let dump = heap.write("explained/above.hprof");
+    let answer = json(&["owners", &dump, &hex(target), "--no-index"]);
+    let [front] = &answer["fronts"].as_array().unwrap()[..] else {
+        panic!("one front: {answer:#}");
+    };
+    let held = |owner: &Value| {
+        let text = |key: &str| owner[key].as_str().unwrap().to_owned();
+        (text("address"), text("held_by"))
+    };
+    let owners = |of: &str| -> Vec<(String, String)> {
+        front[of].as_array().unwrap().iter().map(held).collect()
+    };
+    let path = |steps: &str| format!("static field app.Main.SERVICE{steps}");
+    assert_eq!(
+        owners("owners"),
+        [(hex(last), path(" → queue → head → next → next"))]
+    );
+    assert_eq!(
+        owners("above"),
+        [
+            (hex(first), path(" → queue → head")),
+            (hex(queue), path(" → queue")),
+            (hex(service), path("")),
+        ]
+    );
+}
+
+/// A thread-local variable has no name but the field that holds it: a static one before others.
+#[test]
+fn values_of_threads_are_named_by_the_field_of_their_variable() {
+    let mut heap = Heap::new();
+    let variable = heap.class("java/lang/ThreadLocal", Class::default());
+    let (shared, own) = (heap.instance(variable, &[]), heap.instance(variable, &[]));
+    let pool = heap.class("app/Pool", Class::with_fields(&["mine", "current"]));
+    let pool = heap.instance(pool, &[own, shared]);
+    let statics = [("CURRENT", shared), ("POOL", pool)];
+    let main = heap.class("app/Main", Class::with_statics(&statics));
+    heap.sticky(main);
+    let dump = heap.write("explained/thread-locals.hprof");
+    for (variable, field) in [(shared, "app.Main.CURRENT"), (own, "app.Pool.mine")] {
+        let object = json(&["object", &dump, &hex(variable), "--no-index"]);
+        let label = object["label"].as_str().unwrap();
+        let expected = format!("java.lang.ThreadLocal {field} @ {}", hex(variable));
+        assert_eq!(label, expected);
+    }
+}
+
 /// Every one of many referrers counts, but for those that only the object itself leads to.
 #[test]
 fn every_referrer_that_is_reached_without_the_object_is_a_holder() {

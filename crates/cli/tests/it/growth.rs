@@ -768,12 +768,13 @@ fn in_a_recorded_program_the_leak_comes_first_with_its_part_of_the_growth() {
         (&false.into(), &false.into())
     );
     assert!(leak["hgp"].as_f64().unwrap() > 90.0, "{leak:#}");
-    // The timeline follows it without opening the states.
+    // The timeline follows it through the summaries of the states, and names it by the last one.
     let timeline = json(&["timeline", &trace]);
     let most = &timeline["structures"][0];
     assert_eq!(most["class"], "java.util.HashMap", "{most:#}");
     assert_eq!(most["elements"], serde_json::json!(in_leak));
-    assert!(print(&["timeline", &trace]).contains("java.util.HashMap #"));
+    assert_eq!(most["name"], LEAK);
+    assert!(print(&["timeline", &trace]).contains(LEAK));
     // Without identities at the end it is still the one, by the same part of the growth.
     let lost = without_last_identities(Path::new(&trace));
     let approximately = json(&["growth", &lost, "--no-index"]);

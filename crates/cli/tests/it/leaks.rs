@@ -34,8 +34,9 @@ impl Wanted {
         }
     }
 
-    /// Whether a text names the field, with its class or at the end of a path.
-    fn is_named(&self, text: &str) -> bool {
+    /// What a text names, in the words of `docs/leaks.md`: the field, with its class or at the end of a path, or
+    /// another place on the way to it.
+    fn named(&self, text: &str) -> Option<&'static str> {
         let ends_in = |place: &str| {
             let field = place.rsplit('.').next().unwrap_or_default();
             let step = format!(" → {field}");
@@ -44,15 +45,15 @@ impl Wanted {
                 |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || "_$".contains(c));
             ends.any(|rest| !continues(rest))
         };
+        if text.contains(&self.culprit) || ends_in(&self.culprit) {
+            return Some("the field");
+        }
         let mut also = self.also.iter().filter(|also| !also.is_empty());
-        text.contains(&self.culprit)
-            || ends_in(&self.culprit)
-            || also.any(|also| match also.strip_prefix("thread ") {
-                Some(thread) => {
-                    text.contains(thread.trim_end_matches(|c: char| c.is_ascii_digit()))
-                }
-                None => text.contains(also.as_str()) || ends_in(also),
-            })
+        let is_on_the_way = also.any(|also| match also.strip_prefix("thread ") {
+            Some(thread) => text.contains(thread.trim_end_matches(|c: char| c.is_ascii_digit())),
+            None => text.contains(also.as_str()) || ends_in(also),
+        });
+        is_on_the_way.then_some("a place on the way")
     }
 
     fn is_element(&self, class: &Value, objects: &Value) -> bool {
@@ -83,11 +84,10 @@ fn check(name: &str) {
         first["sentence"], first["place"], first["holders"]
     );
     let (class, objects) = (&first["elements"]["class"], &first["elements"]["objects"]);
-    assert!(
-        wanted.is_named(&text) || wanted.is_element(class, objects),
-        "{name}: {} is not named: {text}",
-        wanted.culprit
-    );
+    let by_elements = || wanted.is_element(class, objects).then_some("the objects");
+    let by_report = wanted.named(&text).or_else(by_elements);
+    let by_report =
+        by_report.unwrap_or_else(|| panic!("{name}: {} is not named: {text}", wanted.culprit));
     if let Some(named) = &wanted.named {
         let name = first["named_by"]["name"].as_str().unwrap_or_default();
         assert!(name.contains(named.as_str()), "{name}: {first:#}");
@@ -118,11 +118,25 @@ fn check(name: &str) {
     });
     let most = most.unwrap_or_else(|| panic!("{name}: nothing grew: {growth:#}"));
     let text = format!("{} {} {}", most["name"], most["owners"], most["elements"]);
-    assert!(
-        wanted.is_named(&text),
-        "{name}: {} is not named: {text}",
-        wanted.culprit
+    let by_growth = wanted
+        .named(&text)
+        .unwrap_or_else(|| panic!("{name}: {} is not named: {text}", wanted.culprit));
+    assert_eq!(
+        documented(name),
+        [by_report, by_growth],
+        "{name}: docs/leaks.md"
     );
+}
+
+/// What the table in `docs/leaks.md` says of a program: what `report` and `growth` name first.
+fn documented(program: &str) -> [&'static str; 2] {
+    let docs = include_str!("../../../../docs/leaks.md");
+    let start = format!("| `{program}` |");
+    let row = docs.lines().find(|line| line.starts_with(&start));
+    let row = row.unwrap_or_else(|| panic!("docs/leaks.md has no row for {program}"));
+    let mut cells = row.trim_end_matches(" |").rsplit(" | ");
+    let (growth, report) = (cells.next(), cells.next());
+    [report, growth].map(Option::unwrap_or_default)
 }
 
 #[test]
