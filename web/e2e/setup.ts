@@ -3,7 +3,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
@@ -18,7 +18,7 @@ declare module "vitest" {
   }
 }
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const PROGRAM = process.env.ANTHILL ?? join(ROOT, "target/debug/anthill");
 const BIN = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, "bin") : "";
 const java = (tool: string) => (BIN ? join(BIN, tool) : tool);
@@ -46,15 +46,21 @@ export function dump(child: ChildProcess, file: string): string {
   return file;
 }
 
-export function compile(folder: string): void {
-  const sources = ["java/samples/anthill/samples", "web/e2e"].flatMap((name) =>
-    readdirSync(join(ROOT, name))
+/** Compiles the sources in some directories, not those below them. */
+export function compileTo(folder: string, classPath: string[], ...directories: string[]): void {
+  const sources = directories.flatMap((directory) =>
+    readdirSync(directory)
       .filter((file) => file.endsWith(".java"))
-      .map((file) => join(ROOT, name, file)),
+      .map((file) => join(directory, file)),
   );
-  execFileSync(java("javac"), ["-encoding", "UTF-8", "--release", "11", "-d", folder, ...sources], {
+  const options = ["-encoding", "UTF-8", "--release", "11", "-nowarn", "-d", folder];
+  execFileSync(java("javac"), [...options, "-cp", [folder, ...classPath].join(delimiter), ...sources], {
     env: UTF8,
   });
+}
+
+export function compile(folder: string): void {
+  compileTo(folder, [], join(ROOT, "java/samples/anthill/samples"), join(ROOT, "web/e2e"));
 }
 
 /** A program whose map grows step by step, recorded with all objects told apart. */

@@ -10,8 +10,10 @@ import "./design/tokens.css";
 import "./design/base.css";
 import { followAddress } from "./lib/route.svelte";
 import { followTheme } from "./lib/theme.svelte";
+import { followErrors } from "./lib/unexpected.svelte";
 
 async function start(): Promise<void> {
+  followErrors();
   followTheme();
   await prepareToken();
   followAddress();

@@ -17,7 +17,7 @@ export const jobs = new SvelteMap<string, Progress>();
 
 const RETRY_MS = 2000;
 
-/** Follows the events; `onSources` is called when the sources have changed. */
+/** Follows the events; `onSources` is called when the sources may have changed, and when the server is away. */
 export function listen(onSources: () => void): void {
   void follow(onSources);
 }
@@ -26,10 +26,14 @@ async function follow(onSources: () => void): Promise<never> {
   for (;;) {
     try {
       const response = await fetch(EVENTS_URL, { headers: authorization(), cache: "no-store" });
-      if (response.ok && response.body) await read(response.body, onSources);
+      if (response.ok && response.body) {
+        onSources();
+        await read(response.body, onSources);
+      }
     } catch {
-      // The server is away: tried again below; requests tell the person.
+      // The server is away: asking for the sources tells the person.
     }
+    onSources();
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
 }

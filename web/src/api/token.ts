@@ -4,15 +4,29 @@
 const KEY = "anthill.token";
 const ASK_FOR_MS = 400;
 
+/** The token of a fragment. */
+export function tokenIn(hash: string): string | null {
+  const token = /^#token=([^&]+)/.exec(hash)?.[1];
+  return token ? decodeURIComponent(token) : null;
+}
+
 function fromAddress(): string | null {
-  const query = new URLSearchParams(location.search).get("token");
-  const fragment = /^#token=([^&]+)/.exec(location.hash)?.[1];
-  const token = query ?? (fragment ? decodeURIComponent(fragment) : null);
-  if (token) {
-    const rest = fragment ? "#/" : location.hash;
-    history.replaceState(null, "", location.pathname + rest);
-  }
+  const fragment = tokenIn(location.hash);
+  const token = new URLSearchParams(location.search).get("token") ?? fragment;
+  if (token) history.replaceState(null, "", location.pathname + (fragment ? "#/" : location.hash));
   return token;
+}
+
+/** An address that is pasted over the one of this tab has the token of another run: all begins anew with it. */
+function followPasted(): void {
+  addEventListener("hashchange", (event) => {
+    const pasted = tokenIn(location.hash);
+    if (!pasted) return;
+    event.stopImmediatePropagation();
+    sessionStorage.setItem(KEY, pasted);
+    history.replaceState(null, "", location.pathname + new URL(event.oldURL).hash);
+    location.reload();
+  });
 }
 
 function fromOtherTabs(channel: BroadcastChannel): Promise<string | null> {
@@ -36,6 +50,7 @@ export async function prepareToken(): Promise<void> {
   const channel = new BroadcastChannel("anthill");
   token = fromAddress() ?? sessionStorage.getItem(KEY) ?? (await fromOtherTabs(channel));
   if (token) sessionStorage.setItem(KEY, token);
+  followPasted();
   channel.addEventListener("message", (event) => {
     if (event.data?.wanted && token) channel.postMessage({ token });
   });
