@@ -6,6 +6,7 @@
 
 #![warn(missing_docs)]
 
+pub mod allocations;
 pub mod check;
 pub mod classifiers;
 pub mod classify;

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::{
     Basis, Definitions, Error, Heap, HeapQuestion, Opt, Question, Series, SeriesEnvelope,
-    SeriesQuestion, StandaloneQuestion, check, classifiers, classify, cut, diff, dominators,
-    groups, growth, histogram, inspect, object, objects, options, owners, paths, read, report,
-    strings, structures, summary, threads, timeline, waste,
+    SeriesQuestion, StandaloneQuestion, allocations, check, classifiers, classify, cut, diff,
+    dominators, groups, growth, histogram, inspect, object, objects, options, owners, paths, read,
+    report, strings, structures, summary, threads, timeline, waste,
 };
 
 /// A question for those who know its name and not its type.
@@ -98,6 +98,7 @@ pub const QUESTIONS: &[Listed] = &[
     about_series::<diff::Diff>(),
     about_series::<growth::Growth>(),
     about_series::<timeline::Timeline>(),
+    about_series::<allocations::Allocations>(),
 ];
 
 /// The question of this name.

@@ -7,9 +7,9 @@ use anthill_hprof::input;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attach, check, classifiers, classify, completions, contract, control, cut, demo, diff,
-    dominators, groups, growth, histogram, inspect, man, object, objects, open, owners, paths,
-    record, report, strings, structures, summary, threads, timeline, waste,
+    allocations, attach, check, classifiers, classify, completions, contract, control, cut, demo,
+    diff, dominators, groups, growth, histogram, inspect, man, object, objects, open, owners,
+    paths, record, report, strings, structures, summary, threads, timeline, waste,
 };
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -44,6 +44,7 @@ pub enum Command {
     Diff(diff::Arguments),
     Growth(growth::Arguments),
     Timeline(timeline::Arguments),
+    Allocations(allocations::Arguments),
     Open(open::Arguments),
     Record(record::Arguments),
     Attach(attach::Arguments),
@@ -89,6 +90,7 @@ impl Command {
             Command::Diff(arguments) => (Some(&arguments.source), &arguments.later),
             Command::Growth(arguments) => (Some(&arguments.source), &arguments.later),
             Command::Timeline(arguments) => (Some(&arguments.source), &arguments.later),
+            Command::Allocations(arguments) => (Some(&arguments.source), &[]),
             Command::Open(arguments) => (None, &arguments.files),
             _ => (None, &[]),
         };
@@ -118,6 +120,7 @@ impl Command {
             Command::Diff(arguments) => diff::run(arguments),
             Command::Growth(arguments) => growth::show(arguments),
             Command::Timeline(arguments) => timeline::run(arguments),
+            Command::Allocations(arguments) => allocations::run(arguments),
             Command::Open(arguments) => open::run(arguments),
             Command::Record(arguments) => record::run(arguments),
             Command::Attach(arguments) => attach::run(arguments),

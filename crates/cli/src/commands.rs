@@ -1,5 +1,6 @@
 //! The commands, one file each: their arguments, and how their result is shown.
 
+pub mod allocations;
 pub mod attach;
 pub mod check;
 pub mod classifiers;

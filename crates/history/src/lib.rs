@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+mod allocations;
 mod diff;
 mod evolution;
 mod growth;
@@ -14,6 +15,7 @@ mod identities;
 mod layers;
 mod newcomers;
 
+pub use allocations::{Allocated, Allocations, Call, CallNode};
 pub use diff::{Change, Changed, Figures, Snapshot, changes};
 pub use evolution::{Evolution, EvolvedNode, evolution};
 pub use growth::{

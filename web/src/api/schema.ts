@@ -107,6 +107,246 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sources/{source}/report.html": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the report as one HTML file that needs no other */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Minimum percentage of the reachable heap that a single object must retain to be a suspect */
+                    object?: number;
+                    /** @description Minimum percentage of the reachable heap that the objects of a class must retain together to be a suspect */
+                    class?: number;
+                    /** @description Mark a suspect HIGH if it retains more than this percentage of the reachable heap */
+                    high?: number;
+                    /** @description Search for sets of at most N owners */
+                    owners?: number;
+                    /** @description Report at most N single objects */
+                    most?: number;
+                    /** @description Continue with the largest child of an object if it retains more than this percentage of the object's retained size */
+                    "pass-through"?: number;
+                    /** @description List an object as context instead of as a suspect if the suspects below it explain at least this percentage of it */
+                    explained?: number;
+                    /** @description Hide the contents of strings and the names of threads, or also the names of classes and fields */
+                    redact?: "contents" | "names";
+                    /** @description Skip the waste and the treemap, which take longer to compute than the suspects */
+                    brief?: boolean;
+                    /** @description Open this state of a recording: gc:N, #N, a time such as 2m30s or 14:05:30 (UTC), the text of a mark, first or last [default: last] */
+                    at?: string;
+                    /** @description Count like another analyzer, to compare results */
+                    compat?: "mat";
+                    /** @description Choose which references besides strong ones keep objects alive */
+                    keep?: ("soft" | "weak" | "phantom" | "finalizer" | "none")[];
+                    /** @description Open the N-th dump of a file that contains several [default: the last] */
+                    dump?: number;
+                };
+                header?: never;
+                path: {
+                    /** @description The number of the file */
+                    source: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The document */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/html": string;
+                    };
+                };
+                /** @description The request is not valid */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The token is missing or from an earlier run */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The request comes from another site */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Nothing was found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The request was cancelled */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The host is not the printed one */
+                421: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sources/{source}/report.md": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the report as Markdown */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Minimum percentage of the reachable heap that a single object must retain to be a suspect */
+                    object?: number;
+                    /** @description Minimum percentage of the reachable heap that the objects of a class must retain together to be a suspect */
+                    class?: number;
+                    /** @description Mark a suspect HIGH if it retains more than this percentage of the reachable heap */
+                    high?: number;
+                    /** @description Search for sets of at most N owners */
+                    owners?: number;
+                    /** @description Report at most N single objects */
+                    most?: number;
+                    /** @description Continue with the largest child of an object if it retains more than this percentage of the object's retained size */
+                    "pass-through"?: number;
+                    /** @description List an object as context instead of as a suspect if the suspects below it explain at least this percentage of it */
+                    explained?: number;
+                    /** @description Hide the contents of strings and the names of threads, or also the names of classes and fields */
+                    redact?: "contents" | "names";
+                    /** @description Skip the waste and the treemap, which take longer to compute than the suspects */
+                    brief?: boolean;
+                    /** @description Open this state of a recording: gc:N, #N, a time such as 2m30s or 14:05:30 (UTC), the text of a mark, first or last [default: last] */
+                    at?: string;
+                    /** @description Count like another analyzer, to compare results */
+                    compat?: "mat";
+                    /** @description Choose which references besides strong ones keep objects alive */
+                    keep?: ("soft" | "weak" | "phantom" | "finalizer" | "none")[];
+                    /** @description Open the N-th dump of a file that contains several [default: the last] */
+                    dump?: number;
+                };
+                header?: never;
+                path: {
+                    /** @description The number of the file */
+                    source: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The document */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/markdown": string;
+                    };
+                };
+                /** @description The request is not valid */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The token is missing or from an earlier run */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The request comes from another site */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Nothing was found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The request was cancelled */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The host is not the printed one */
+                421: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sources/{source}/histogram": {
         parameters: {
             query?: never;
@@ -215,7 +455,7 @@ export interface paths {
         };
         /**
          * Find the smallest sets of objects that together keep a group alive
-         * @description A dominator keeps a whole group alive by itself. Often only a class loader does, because a few objects share the group: two caches, three registries. This command finds the smallest sets of up to --most objects without which the group would be freed, starting at the GC roots. It names internal objects, such as the table of a map, by the map.
+         * @description A dominator keeps a whole group alive by itself. Often only a class loader does, because a few objects share the group: two caches, three registries. This command finds the smallest sets of up to --most objects without which the group would be freed, starting at the GC roots. It names internal objects, such as the table of a map, by the map. For a single owner, it also names the objects above it, up to a static field or thread, each of which keeps the group alive by itself.
          */
         get: operations["owners"];
         put?: never;
@@ -485,6 +725,26 @@ export interface paths {
          * @description The input is a recording, or several dumps with the earliest first. If the heap keeps growing to the end in spite of dips, the command names the window in which it grows, for a closer look. For a recording, it reads only the summary of each state, so that hundreds of states take no time. --by splits the heap by any classifiers instead of by type, and reads the states themselves.
          */
         get: operations["timeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sources/{source}/allocations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show where a recorded program allocates, as a tree of calls
+         * @description The tree comes from the sampled allocations of a recording: outermost calls first, the allocated classes at the end. Each node shows how many bytes were allocated by it and by the calls below it, and how many of these are still alive. With --from, the allocations since an earlier state count, and the tree also compares what was alive in both states. All bytes are estimates: each sample stands for the allocations around it.
+         */
+        get: operations["allocations"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2049,6 +2309,11 @@ export interface components {
             /** @description The owners in the set. */
             owners: components["schemas"]["OwnersOwner"][];
             /**
+             * @description For a single owner, objects above it that each keep it alive by themselves, nearest first;
+             *     without inner parts of data structures, and without the middle of a long way. Otherwise empty.
+             */
+            above: components["schemas"]["OwnersOwner"][];
+            /**
              * Format: uint64
              * @description Bytes that would be freed with all owners of the set.
              */
@@ -3569,6 +3834,8 @@ export interface components {
             identity: number;
             /** @description The class of the structure's head. */
             class: string;
+            /** @description How the structure is held in the last state, and its class; null if the last state does not have it. */
+            name: string | null;
             /**
              * @description The number of elements, one number for each state; null where the structure does not exist, is
              *     not among the largest 10,000, or has no identity.
@@ -3689,6 +3956,73 @@ export interface components {
             /** @description The whole report of the violation, with the paths to the objects. */
             text: string;
         };
+        /** @description The sampled allocations of a recording as a tree of calls. */
+        AllocationsAnswer: {
+            /** @description The state after which allocations count; null if all count. */
+            from: components["schemas"]["AllocationsState"] | null;
+            /** @description The state that shows which objects are still alive. */
+            to: components["schemas"]["AllocationsState"];
+            /**
+             * @description Whether the states show which sampled objects are alive; if not, `survived`, `before` and
+             *     `after` are 0 everywhere.
+             */
+            followed: boolean;
+            /** @description The whole program, with the calls below it. */
+            tree: components["schemas"]["AllocationsNode"];
+        };
+        /** @description A state of the recording. */
+        AllocationsState: {
+            /** @description The name of the state, as `--at` takes it. */
+            point: string;
+            /**
+             * Format: uint64
+             * @description Nanoseconds since the start of the recording.
+             */
+            time_ns: number;
+        };
+        /** @description A call with everything that was allocated by it and by the calls below it. */
+        AllocationsNode: {
+            /** @description What the node stands for. */
+            kind: components["schemas"]["AllocationsKind"];
+            /** @description The class of the method or of the objects; null otherwise. */
+            class: string | null;
+            /** @description The method; null otherwise. */
+            method: string | null;
+            /**
+             * Format: uint64
+             * @description The number of sampled allocations.
+             */
+            samples: number;
+            /**
+             * Format: uint64
+             * @description Allocated bytes.
+             */
+            allocated: number;
+            /**
+             * Format: uint64
+             * @description The allocated bytes that are still alive in the state `to`.
+             */
+            survived: number;
+            /**
+             * Format: uint64
+             * @description Bytes alive in the state `from`, whenever they were allocated; 0 without `--from`.
+             */
+            before: number;
+            /**
+             * Format: uint64
+             * @description Bytes alive in the state `to`, whenever they were allocated.
+             */
+            after: number;
+            /** @description The calls and objects below, largest first; absent if there are none. */
+            children?: components["schemas"]["AllocationsNode"][];
+            /**
+             * Format: uint
+             * @description The number of children that `--least` or `--limit` left out; absent if there are none.
+             */
+            omitted?: number;
+        };
+        /** @description What a node of the tree stands for. */
+        AllocationsKind: "program" | "method" | "unknown" | "objects";
         /** @description What pages are told without asking. */
         Event: {
             /** @constant */
@@ -5701,6 +6035,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SeriesEnvelope"] & components["schemas"]["TimelineAnswer"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The token is missing or from an earlier run */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Nothing was found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request was cancelled */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The host is not the printed one */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    allocations: {
+        parameters: {
+            query?: {
+                /** @description The numbers of later files */
+                later?: number[];
+                /** @description Count only allocations after this state of the recording, as for --at [default: the start of the recording] */
+                from?: string;
+                /** @description The state in which objects are still alive, as for --at [default: last] */
+                to?: string;
+                /** @description Hide calls below this percentage of the largest figure of the whole tree */
+                least?: number;
+                /** @description Show at most N nodes below each node; 0 for all */
+                limit?: number;
+                /** @description Open this state of a recording: gc:N, #N, a time such as 2m30s or 14:05:30 (UTC), the text of a mark, first or last [default: last] */
+                at?: string;
+                /** @description Count like another analyzer, to compare results */
+                compat?: "mat";
+                /** @description Choose which references besides strong ones keep objects alive */
+                keep?: ("soft" | "weak" | "phantom" | "finalizer" | "none")[];
+                /** @description Open the N-th dump of a file that contains several [default: the last] */
+                dump?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The number of the file */
+                source: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesEnvelope"] & components["schemas"]["AllocationsAnswer"];
                 };
             };
             /** @description The request is not valid */

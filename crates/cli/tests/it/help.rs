@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 28] = [
     "summary",
     "histogram",
     "classify",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 27] = [
     "threads",
     "waste",
     "timeline",
+    "allocations",
     "check",
     "diff",
     "record",

@@ -4,6 +4,7 @@
 // Nobody sees tests from outside: `pub` says that other modules use it.
 #![allow(unreachable_pub)]
 
+mod allocations;
 mod asserted;
 mod brute_force;
 mod bytes;
