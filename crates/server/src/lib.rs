@@ -3,6 +3,7 @@
 
 #![warn(missing_docs)]
 
+mod document;
 mod events;
 mod guard;
 mod jobs;

@@ -7,6 +7,7 @@ use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use crate::document::{DOCUMENTS, Document};
 use crate::events::Event;
 use crate::questions::{LATER, heap_options};
 use crate::sources::SourcesAnswer;
@@ -24,6 +25,12 @@ pub fn description(files: Option<usize>) -> Value {
         let path = format!("/api/v1/sources/{{source}}/{}", question.name);
         let operation = operation(question, files, &mut types);
         paths.insert(path, json!({ "get": operation }));
+        if question.name == Document::QUESTION {
+            for document in DOCUMENTS {
+                let path = format!("/api/v1/sources/{{source}}/{}", document.name);
+                paths.insert(path, saving(document, question, files));
+            }
+        }
     }
     paths.insert("/api/v1/events".to_owned(), events(&mut types));
     paths.insert("/api/v1/jobs/{job}".to_owned(), cancelling());
@@ -134,10 +141,33 @@ fn operation(question: &Listed, files: Option<usize>, types: &mut SchemaGenerato
         operation["description"] = json!(more);
     }
     operation["parameters"] = parameters(question, files).into();
-    operation["responses"]["400"] = error("The request is not valid");
-    operation["responses"]["404"] = error("Nothing was found");
-    operation["responses"]["409"] = error("The request was cancelled");
+    add_failures(&mut operation["responses"]);
     operation
+}
+
+/// What can go wrong with a question.
+fn add_failures(responses: &mut Value) {
+    responses["400"] = error("The request is not valid");
+    responses["404"] = error("Nothing was found");
+    responses["409"] = error("The request was cancelled");
+}
+
+/// An answer as a document.
+fn saving(document: Document, question: &Listed, files: Option<usize>) -> Value {
+    let (media_type, _) = document
+        .media_type
+        .split_once(';')
+        .unwrap_or((document.media_type, ""));
+    let mut responses = guarded(json!({ "200": {
+        "description": "The document",
+        "content": { media_type: { "schema": { "type": "string" } } },
+    } }));
+    add_failures(&mut responses);
+    json!({ "get": {
+        "summary": document.about,
+        "parameters": parameters(question, files),
+        "responses": responses,
+    } })
 }
 
 fn parameters(question: &Listed, files: Option<usize>) -> Vec<Value> {

@@ -4,6 +4,7 @@
 use anthill_api::registry::{Listed, Parsed, Subject, find};
 use anthill_api::{Definitions, HeapOptions, Opt, check_together, options, read};
 
+use crate::document::Document;
 use crate::reply::Error;
 
 /// How an address names further files that a question is about, by their numbers.
@@ -37,6 +38,11 @@ pub(crate) fn heap_options(question: &Listed) -> Vec<Opt> {
 }
 
 impl Question {
+    /// The document that is asked for, if the answer is one.
+    pub(crate) fn document(&self) -> Option<Document> {
+        Document::find(&self.name)
+    }
+
     /// Reads the question, of which so many files are open.
     pub(crate) fn parse(&self, files: usize) -> Result<Request, Error> {
         let source = |number: &str| {
@@ -44,7 +50,9 @@ impl Question {
             known.ok_or_else(|| Error::NotFound(format!("no source {number}")))
         };
         let mut sources = vec![source(&self.source.to_string())?];
-        let listed = find(&self.name)
+        let document = self.document();
+        let listed = document
+            .map_or_else(|| find(&self.name), |_| find(Document::QUESTION))
             .ok_or_else(|| Error::bad_request(format!("`{}` does not take a file", self.name)))?;
         let of_heap = heap_options(listed);
         let of_question = (listed.options)();
@@ -69,7 +77,10 @@ impl Question {
         let is_given = |name: &str| self.options.iter().any(|(given, _)| given == name);
         check_together(&[of_heap, of_question].concat(), is_given)?;
         Ok(Request {
-            parsed: (listed.parse)(&about_question, &Definitions::default())?,
+            parsed: match document {
+                Some(document) => document.parse(&about_question)?,
+                None => (listed.parse)(&about_question, &Definitions::default())?,
+            },
             heap: read(about_heap)?,
             sources,
         })
@@ -105,16 +116,25 @@ mod tests {
             "forget",
             "more",
         ];
-        for question in QUESTIONS {
+        let questions = QUESTIONS.iter().map(|question| question.name);
+        for question in questions.chain(["report.html", "report.md"]) {
             for name in files {
-                let asked = ask(question.name, &[(name, "/etc/passwd")]);
+                let asked = ask(question, &[(name, "/etc/passwd")]);
                 assert!(
                     matches!(asked, Err(Error::BadRequest { .. })),
-                    "{} {name}",
-                    question.name
+                    "{question} {name}"
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_document_takes_the_options_of_its_question() {
+        assert!(ask("report.html", &[("most", "3"), ("at", "#1")]).is_ok());
+        assert!(ask("report.md", &[]).is_ok());
+        assert!(ask("report.pdf", &[]).is_err());
+        assert!(ask("histogram.html", &[]).is_err());
+        assert!(ask("report.html", &[("by", "type")]).is_err());
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get};
 use axum::{Json, Router, middleware};
@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
+use crate::document::Document;
 use crate::events::Events;
 use crate::guard::{self, Guard};
 use crate::jobs::{Jobs, Watched};
@@ -107,6 +108,7 @@ async fn answer(
         name,
         options: options.collect(),
     };
+    let document = question.document();
     let job = headers.get(JOB).and_then(|job| job.to_str().ok());
     let watched = server.jobs.begin(job.unwrap_or_default());
     let (sender, mut receiver) = mpsc::channel(WAITING);
@@ -119,14 +121,19 @@ async fn answer(
         }
     });
     match receiver.recv().await {
-        Some(Piece::Bytes(first)) => stream(first, receiver, watched),
+        Some(Piece::Bytes(first)) => stream(first, receiver, watched, document),
         Some(Piece::Failed(error)) => failed(error),
         None => failed(Error::Internal("no response".to_owned())),
     }
 }
 
 /// The first piece and those that follow; when the reader goes away, the work is cancelled.
-fn stream(first: Vec<u8>, receiver: mpsc::Receiver<Piece>, watched: Watched) -> Response {
+fn stream(
+    first: Vec<u8>,
+    receiver: mpsc::Receiver<Piece>,
+    watched: Watched,
+    document: Option<Document>,
+) -> Response {
     let first = tokio_stream::once(Piece::Bytes(first));
     let pieces = first.chain(ReceiverStream::new(receiver));
     let bytes = pieces.map(move |piece| {
@@ -137,11 +144,15 @@ fn stream(first: Vec<u8>, receiver: mpsc::Receiver<Piece>, watched: Watched) -> 
             Piece::Failed(_) => Err(io::Error::from(io::ErrorKind::Interrupted)),
         }
     });
-    (
-        [(CONTENT_TYPE, "application/json")],
-        Body::from_stream(bytes),
-    )
-        .into_response()
+    let media_type = document.map_or("application/json", |document| document.media_type);
+    let mut response = Body::from_stream(bytes).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    if document.is_some() {
+        // Saved and never shown: its texts are from a heap, and this origin has the token.
+        headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
+    }
+    response
 }
 
 fn failed(error: Error) -> Response {

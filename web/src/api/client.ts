@@ -44,6 +44,11 @@ export function sourceUrl<Q extends Question>(
   return `${BASE}/sources/${source}/${question}${queryOf(options)}` as Address<AnswerTo<Q>>;
 }
 
+/** Where the report is asked for as a document: `report.html`. */
+export function documentUrl(source: number, name: string, options: Options<"report">): string {
+  return `${BASE}/sources/${source}/${name}${queryOf(options)}`;
+}
+
 export const SOURCES_URL = `${BASE}/sources` as Address<Sources>;
 export const EVENTS_URL = `${BASE}/events`;
 
@@ -101,6 +106,19 @@ export interface Asking {
 export async function ask<T>(url: Address<T>, asking: Asking = {}): Promise<T> {
   const kept = asking.fresh ? undefined : cache.get(url);
   if (kept !== undefined) return kept as T;
+  const text = await fetchText(url, asking);
+  let value: T;
+  try {
+    value = JSON.parse(text) as T;
+  } catch {
+    throw new ApiError("The server sent a response that is not JSON.", 200);
+  }
+  cache.set(url, value, text.length);
+  return value;
+}
+
+/** What the server sends, as it is. */
+export async function fetchText(url: string, asking: Asking = {}): Promise<string> {
   const headers: Record<string, string> = authorization();
   if (asking.job) headers["x-anthill-job"] = asking.job;
   let response: Response;
@@ -112,14 +130,7 @@ export async function ask<T>(url: Address<T>, asking: Asking = {}): Promise<T> {
   }
   const text = await response.text();
   if (!response.ok) throw errorOf(response.status, text);
-  let value: T;
-  try {
-    value = JSON.parse(text) as T;
-  } catch {
-    throw new ApiError("The server sent a response that is not JSON.", response.status);
-  }
-  cache.set(url, value, text.length);
-  return value;
+  return text;
 }
 
 function errorOf(status: number, text: string): ApiError {

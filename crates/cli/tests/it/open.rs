@@ -182,6 +182,32 @@ fn answers_are_those_of_the_commands() {
 }
 
 #[test]
+fn the_report_is_saved_as_the_command_writes_it() {
+    let dump = sample("open-report.hprof");
+    json(&["summary", &dump]);
+    let server = Server::start(&[&dump]);
+    server.sources();
+    for (extension, media_type) in [("html", "text/html"), ("md", "text/markdown")] {
+        let written = program::scratch(&format!("open-report.{extension}"));
+        print(&["report", &dump, "-o", written.to_str().unwrap()]);
+        let response = server.get(&format!("/api/v1/sources/0/report.{extension}"));
+        assert_eq!(response.status, 200, "{}", response.body);
+        assert_eq!(
+            response.body,
+            std::fs::read_to_string(&written).unwrap(),
+            "{extension}"
+        );
+        let kind = format!("content-type: {media_type}; charset=utf-8");
+        assert!(response.head.contains(&kind), "{}", response.head);
+        let saved = "content-disposition: attachment";
+        assert!(response.head.contains(saved), "{}", response.head);
+    }
+    let redacted = server.get("/api/v1/sources/0/report.html?redact=names").body;
+    assert!(redacted.contains("Leak suspects") && !redacted.contains("IdCache"));
+    assert_eq!(server.get("/api/v1/sources/0/report.pdf").status, 400);
+}
+
+#[test]
 fn answers_about_recordings_are_those_of_the_commands_too() {
     let path = growing("open.trace");
     let file = path.to_str().unwrap();
