@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AnswerCache, placeIn, queryOf, sourceUrl } from "./client";
+import { AnswerCache, queryOf, sourceUrl } from "./client";
 
 test("options become a query; what is not chosen is left out", () => {
   expect(
@@ -17,13 +17,4 @@ test("answers are forgotten when there are too many, the least used ones first",
   expect([cache.get("a"), cache.get("b"), cache.get("c")]).toEqual([1, undefined, 3]);
   cache.set("huge", 4, 60);
   expect(cache.get("huge")).toBeUndefined();
-});
-
-test("a mistake says where it is", () => {
-  expect(placeIn("--by, column 12: there is no `lenght`; did you mean `length`?")).toEqual({
-    line: 1,
-    column: 12,
-  });
-  expect(placeIn("--where, line 2, column 3: …")).toEqual({ line: 2, column: 3 });
-  expect(placeIn("no class fits, column 3")).toEqual({});
 });

@@ -1,5 +1,6 @@
 // Asks the server. Knows addresses, the token, errors and how many answers are worth keeping; nothing of views.
 
+import { worded, type Worded } from "../lib/wording";
 import { authorization } from "./token";
 import type { AnswerTo, Options, Question, ServerError, Sources } from "./types";
 
@@ -15,10 +16,20 @@ export class ApiError extends Error {
     message: string,
     readonly status: number,
     readonly advice?: string,
-    readonly line?: number,
-    readonly column?: number,
+    /** What was written wrongly, where, and what may have been meant. */
+    readonly mistake?: Worded,
   ) {
     super(message);
+  }
+
+  /** Whether a mistake is in what was written for an option. */
+  isIn(option: string): boolean {
+    return this.mistake?.option === option;
+  }
+
+  /** Whether there is nothing of what was asked for, which is an answer, too. */
+  get isNothing(): boolean {
+    return this.status === 404;
   }
 }
 
@@ -136,8 +147,8 @@ export async function fetchText(url: string, asking: Asking = {}): Promise<strin
 function errorOf(status: number, text: string): ApiError {
   try {
     const { error } = JSON.parse(text) as ServerError;
-    const { line, column } = placeIn(error.message);
-    return new ApiError(error.message, status, error.advice ?? undefined, line, column);
+    const said = worded(error.message, error.advice);
+    return new ApiError(said.message, status, said.advice, said);
   } catch {
     if (status === 401 || status === 403) {
       return new ApiError(
@@ -148,12 +159,6 @@ function errorOf(status: number, text: string): ApiError {
     }
     return new ApiError(`The server responded with status ${status}.`, status);
   }
-}
-
-/** Where a mistake is: messages about what a person wrote begin like `--by, line 2, column 7:`. */
-export function placeIn(message: string): { line?: number; column?: number } {
-  const place = /^--[a-z-]+, (?:line (\d+), )?column (\d+):/.exec(message);
-  return place ? { line: Number(place[1] ?? 1), column: Number(place[2]) } : {};
 }
 
 export async function cancelJob(job: string): Promise<void> {

@@ -32,6 +32,9 @@ export function print(place: Place): string {
 
 class Route {
   place = $state.raw<Place>({ source: "", view: "start", params: {} });
+  /** The entry of the browser's history that is shown. */
+  entry = $state("");
+  private leaving: (entry: string) => void = () => {};
 
   get source(): string {
     return this.place.source;
@@ -68,14 +71,31 @@ class Route {
     if (hash === location.hash) return;
     if (how === "push") location.hash = hash;
     else {
-      history.replaceState(null, "", hash);
+      history.replaceState(history.state, "", hash);
       this.read();
     }
   }
 
-  read(): void {
-    this.place = parse(location.hash);
+  /** What is done before another entry of the history is shown. */
+  onleave(leaving: (entry: string) => void): void {
+    this.leaving = leaving;
   }
+
+  read(): void {
+    const entry = entryHere();
+    if (entry !== this.entry) this.leaving(this.entry);
+    this.place = parse(location.hash);
+    this.entry = entry;
+  }
+}
+
+/** The name of the entry of the history that the browser is at; one that is new gets one. */
+function entryHere(): string {
+  const named: unknown = history.state?.entry;
+  if (typeof named === "string") return named;
+  const entry = crypto.randomUUID();
+  history.replaceState({ entry }, "");
+  return entry;
 }
 
 export const route = new Route();

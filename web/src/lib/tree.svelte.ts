@@ -17,52 +17,86 @@ export interface TreeSource<R> {
   leads?(row: R, rows: number): boolean;
 }
 
-export interface Node<R> {
+/** The rows of a place: below a node, or at the top of the tree. */
+interface Rows<R> {
+  children: Node<R>[];
+  rest: number;
+  loading: boolean;
+  failed: string | null;
+  /** How many of them have a key. */
+  keys: Map<string, number>;
+}
+
+export interface Node<R> extends Rows<R> {
+  /** Unlike that of any other row of the tree. */
   id: string;
   row: R;
   parent: Node<R> | null;
   depth: number;
   expanded: boolean;
-  children: Node<R>[];
-  rest: number;
   loaded: boolean;
-  loading: boolean;
-  failed: string | null;
   /** Place among its siblings, from 1. */
   position: number;
 }
 
 export type Line<R> =
-  | { kind: "row"; id: string; depth: number; node: Node<R> }
+  | { kind: "row"; id: string; depth: number; node: Node<R>; expanded: boolean }
   | { kind: "more"; id: string; depth: number; parent: Node<R> | null; rest: number; failed: string | null }
   | { kind: "waiting"; id: string; depth: number };
 
 const PAGE = 200;
+const MOST_AT_ONCE = 5000;
+
+interface Shown<R> {
+  source: TreeSource<R> | null;
+  top: Rows<R>;
+  expandedIds: Set<string>;
+}
 
 export class TreeModel<R> {
   lines = $state.raw<Line<R>[]>([]);
   waiting = $state(false);
   failed = $state.raw<unknown>(null);
-  private top: { children: Node<R>[]; rest: number; loading: boolean; failed: string | null } = empty();
+  private top: Rows<R> = empty();
   private expandedIds = new Set<string>();
+  /** Rows that unfold as soon as they come, since they were unfolded when the tree was left. */
+  private wanted = new Set<string>();
   private generation = 0;
+  /** The last tree that came, while another one is asked for or was refused. */
+  private shown: Shown<R> | null = null;
 
   constructor(private source: TreeSource<R> | null = null) {}
 
-  /** Shows another tree, or the same in another order; what was expanded stays so where it is still there. */
-  async show(source: TreeSource<R>, keepExpanded: boolean): Promise<void> {
+  /**
+   * Shows another tree, or the same in another order; what was expanded stays so where it is still there. `back` tells
+   * after which failures the tree before is shown again.
+   */
+  async show(
+    source: TreeSource<R>,
+    keepExpanded: boolean,
+    back?: (cause: unknown) => boolean,
+  ): Promise<void> {
+    const before: Shown<R> = this.shown ?? {
+      source: this.source,
+      top: this.top,
+      expandedIds: this.expandedIds,
+    };
+    this.shown = before;
     this.source = source;
     this.generation += 1;
-    if (!keepExpanded) this.expandedIds.clear();
+    this.expandedIds = new Set(keepExpanded ? before.expandedIds : []);
     this.top = empty();
     this.waiting = true;
     this.failed = null;
     const generation = this.generation;
     try {
       await this.page(null);
+      if (generation === this.generation) this.shown = null;
     } catch (cause) {
       if (generation === this.generation) {
         this.failed = cause;
+        if (back?.(cause)) ({ source: this.source, top: this.top, expandedIds: this.expandedIds } = before);
+        this.shown = null;
         this.refresh();
       }
     }
@@ -78,11 +112,9 @@ export class TreeModel<R> {
   }
 
   collapse(node: Node<R>): void {
-    node.expanded = false;
     this.expandedIds.delete(node.id);
-    node.children = [];
-    node.rest = 0;
-    node.loaded = false;
+    this.wanted.delete(node.id);
+    Object.assign(node, empty<R>(), { expanded: false, loaded: false });
     this.refresh();
   }
 
@@ -93,6 +125,18 @@ export class TreeModel<R> {
 
   expandable(node: Node<R>): boolean {
     return this.source?.expandable(node.row) ?? false;
+  }
+
+  /** The rows that are unfolded, by their ids. */
+  unfolded(): string[] {
+    return [...this.expandedIds];
+  }
+
+  /** Unfolds rows with these ids, those that are there and those that are still to come. */
+  unfold(ids: string[]): void {
+    this.wanted = new Set(ids);
+    for (const line of this.lines)
+      if (line.kind === "row" && this.wanted.has(line.id)) void this.expand(line.node);
   }
 
   /** Loads the next page below a node, or at the top; what goes wrong is said on its line. */
@@ -117,40 +161,49 @@ export class TreeModel<R> {
     const place = node ?? this.top;
     if (place.loading || !this.source) return;
     const generation = this.generation;
+    const { keys } = place;
     place.loading = true;
     place.failed = null;
     this.refresh();
     let page: Page<R>;
     try {
-      page = await this.source.load(node?.row ?? null, place.children.length, PAGE);
+      // The more is looked at, the more comes at once.
+      const limit = Math.min(MOST_AT_ONCE, Math.max(PAGE, place.children.length));
+      page = await this.source.load(node?.row ?? null, place.children.length, limit);
     } finally {
-      place.loading = false;
+      if (place.keys === keys) place.loading = false;
     }
-    if (generation !== this.generation) return;
+    // Another tree, or folded meanwhile.
+    if (generation !== this.generation || place.keys !== keys) return;
     const before = place.children.length;
-    place.children = [...place.children, ...page.rows.map((row, i) => this.node(row, node, before + i + 1))];
+    for (const row of page.rows) place.children.push(this.node(row, node, place));
     place.rest = page.rest;
     if (node) node.loaded = true;
     this.refresh();
     for (const child of place.children.slice(before))
-      if (this.expandedIds.has(child.id) || this.source?.leads?.(child.row, page.rows.length))
+      if (this.isWanted(child.id) || this.source?.leads?.(child.row, page.rows.length))
         void this.expand(child);
   }
 
-  private node(row: R, parent: Node<R> | null, position: number): Node<R> {
+  private isWanted(id: string): boolean {
+    return this.expandedIds.has(id) || this.wanted.has(id);
+  }
+
+  private node(row: R, parent: Node<R> | null, place: Rows<R>): Node<R> {
     const key = this.source!.key(row);
+    // Siblings may be equal in all that is known of them.
+    const equal = place.keys.get(key) ?? 0;
+    place.keys.set(key, equal + 1);
+    const own = equal ? `${key}\u0003${equal}` : key;
     return {
-      id: parent ? `${parent.id}\u0000${key}` : key,
+      ...empty(),
+      id: parent ? `${parent.id}\u0000${own}` : own,
       row,
       parent,
       depth: parent ? parent.depth + 1 : 0,
       expanded: false,
-      children: [],
-      rest: 0,
       loaded: false,
-      loading: false,
-      failed: null,
-      position,
+      position: place.children.length + 1,
     };
   }
 
@@ -158,7 +211,7 @@ export class TreeModel<R> {
     const lines: Line<R>[] = [];
     const put = (children: Node<R>[], depth: number) => {
       for (const node of children) {
-        lines.push({ kind: "row", id: node.id, depth, node });
+        lines.push({ kind: "row", id: node.id, depth, node, expanded: node.expanded });
         if (!node.expanded) continue;
         put(node.children, depth + 1);
         end(node, node, depth + 1);
@@ -187,8 +240,8 @@ export class TreeModel<R> {
   }
 }
 
-function empty<R>(): { children: Node<R>[]; rest: number; loading: boolean; failed: string | null } {
-  return { children: [], rest: 0, loading: false, failed: null };
+function empty<R>(): Rows<R> {
+  return { children: [], rest: 0, loading: false, failed: null, keys: new Map() };
 }
 
 /** A tree that is in memory already, in the order of a number or a text, the largest or the first first. */
@@ -199,10 +252,10 @@ export function memoryTree<R>(
   order?: (a: R, b: R) => number,
 ): TreeSource<R> {
   return {
-    load(row, offset, limit) {
+    // All at once: they are there already, and only those in sight are drawn.
+    load(row) {
       const all = row ? children(row) : top;
-      const sorted = order ? [...all].sort(order) : all;
-      return { rows: sorted.slice(offset, offset + limit), rest: Math.max(0, all.length - offset - limit) };
+      return { rows: order ? [...all].sort(order) : all, rest: 0 };
     },
     expandable: (row) => children(row).length > 0,
     key,
