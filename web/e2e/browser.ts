@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { inject } from "vitest";
 
-export const SOURCE = { multicache: 0, recording: 1, hostile: 2, growing: 3, long: 6 };
+export const SOURCE = { multicache: 0, recording: 1, hostile: 2, growing: 3, long: 6, orders: 7 };
 
 export interface Opened {
   page: Page;

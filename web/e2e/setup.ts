@@ -14,7 +14,14 @@ declare module "vitest" {
     program: string;
     /** The process of `anthill open`. */
     server: number;
-    files: { multicache: string; recording: string; hostile: string; growing: string[]; long: string };
+    files: {
+      multicache: string;
+      recording: string;
+      hostile: string;
+      growing: string[];
+      long: string;
+      orders: string;
+    };
   }
 }
 
@@ -129,6 +136,17 @@ async function recordLong(folder: string, file: string): Promise<string> {
   return file;
 }
 
+/** A program that allocates in many places. */
+export async function recordOrders(folder: string, file: string, rounds: number): Promise<string> {
+  const program = [java("java"), "-Xmx300m", "-cp", folder, "Orders", String(rounds), "700"];
+  const options = ["--every", "700ms", "--overhead", "60%", "--contents", "--replace", "-o", file];
+  const child = spawn(PROGRAM, ["record", ...options, "--", ...program], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  await new Promise((ended) => child.once("exit", ended));
+  return file;
+}
+
 /** How many states a recording has so far. */
 function states(file: string): number {
   const told = execFileSync(PROGRAM, ["timeline", file, "--json", "--limit", "1"], { maxBuffer: 1 << 26 });
@@ -162,15 +180,16 @@ export default async function setup(project: TestProject): Promise<() => void> {
   registry.stdin!.end();
 
   const recording = await record(folder, join(folder, "growth.trace"));
+  const orders = await recordOrders(folder, join(folder, "orders.trace"), 5);
 
   const long = await lasting;
-  const files = [multicache, recording, hostile, ...growing, long];
+  const files = [multicache, recording, hostile, ...growing, long, orders];
   const server = spawn(PROGRAM, ["open", "--no-browser", ...files], { stdio: ["ignore", "pipe", "inherit"] });
   const address = await line(server, /^http/);
   project.provide("address", address);
   project.provide("program", PROGRAM);
   project.provide("server", server.pid!);
-  project.provide("files", { multicache, recording, hostile, growing, long });
+  project.provide("files", { multicache, recording, hostile, growing, long, orders });
   return () => {
     server.kill();
     rmSync(folder, { recursive: true, force: true });

@@ -1,5 +1,6 @@
 // Every view on real heaps: its numbers are the command line's, nothing complains, everybody can use it.
 
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
@@ -14,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(close);
 
-const { multicache, recording, hostile, growing, long } = SOURCE;
+const { multicache, recording, hostile, growing, long, orders } = SOURCE;
 const VIEWS: [string, string][] = [
   ["start", `#/${multicache}/start`],
   ["start of a recording", `#/${recording}/start`],
@@ -37,6 +38,9 @@ const VIEWS: [string, string][] = [
   ["growth over a long recording", `#/${long}/growth`],
   ["differences in a long recording", `#/${long}/growth?tab=diff`],
   ["timeline of dumps", `#/${growing}/timeline?dumps=3,4,5`],
+  ["allocations", `#/${orders}/allocations`],
+  ["allocations compared", `#/${orders}/allocations?from=%231&show=change`],
+  ["allocations as a table", `#/${orders}/allocations?form=table`],
   ["growth", `#/${recording}/growth`],
   ["born, died, survived", `#/${recording}/growth?tab=diff`],
   ["growth of dumps", `#/${growing}/growth?dumps=3,4,5`],
@@ -460,6 +464,56 @@ test("a group that has a name is known everywhere, and to the command line throu
   await dialog.waitFor({ state: "hidden" });
   // The browser notes that wrong definitions were refused, and that a group is gone with its definition.
   expect(complaints.filter((one) => !/status of 40[04]/.test(one))).toEqual([]);
+});
+
+interface Allocated {
+  kind: string;
+  class: string | null;
+  method: string | null;
+  allocated: number;
+  children?: Allocated[];
+}
+
+test("a flame graph has the command line's calls, and a key gives one the whole width", async () => {
+  const { page } = opened;
+  const told = cli<{ tree: Allocated }>("allocations", inject("files").orders).tree;
+  const first = told.children![0]!;
+  const name = `${first.class}.${first.method}`;
+  await visit(page, `#/${orders}/allocations?form=table`);
+  expect((await rows("Allocations by call"))[0]?.[0]).toBe(name);
+  await visit(page, `#/${orders}/allocations`);
+  const graph = page.getByRole("application", { name: /^Flame graph of allocations/ });
+  await graph.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("status").getByText(name, { exact: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Zoom out" }).waitFor();
+  expect(new URLSearchParams(page.url().split("?")[1]).get("zoom")).toBe(name);
+  await graph.focus();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Zoom out" }).waitFor({ state: "hidden" });
+  await page.getByLabel("Search calls and classes").fill(first.method!);
+  await page.getByText(/^\d+ match(es)?, 100% of all$/).waitFor();
+});
+
+test("the report is saved as the command line writes it", async () => {
+  const { page } = opened;
+  await visit(page, `#/${multicache}/start`);
+  for (const [form, extension] of [
+    ["HTML", "html"],
+    ["Markdown", "md"],
+    ["JSON", "json"],
+  ] as const) {
+    await page.getByRole("button", { name: "Export report" }).click();
+    const [saved] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("menuitem", { name: form }).click(),
+    ]);
+    expect(saved.suggestedFilename()).toBe(`multicache-report.${extension}`);
+    const written = `${await saved.path()}.${extension}`;
+    execFileSync(inject("program"), ["report", inject("files").multicache, "-o", written, "--no-progress"]);
+    expect(readFileSync(await saved.path(), "utf8")).toBe(readFileSync(written, "utf8"));
+  }
 });
 
 test("rules are checked as they are written", async () => {

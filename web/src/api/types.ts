@@ -56,3 +56,4 @@ type Without<T, Name extends PropertyKey> = T extends unknown ? Omit<T, Name> : 
 export type Value = Without<Schemas["ObjectElementRow"], "index">;
 
 export type WasteRow = Schemas["WasteExample"];
+export type AllocationNode = Schemas["AllocationsNode"];

@@ -7,6 +7,8 @@ export const GLOSSARY = {
   deep: "Deep size: everything that the objects reach through references, themselves included. Shared objects count in every row that reaches them, so deep sizes overlap.",
   retained:
     "Retained size: everything that would be freed if these objects were gone, themselves included. It is exact for the row as a whole and includes objects that several of them keep alive only together.",
+  allocations:
+    "Estimates from sampled allocations: each sample stands for the bytes allocated around it. Survived: allocated in the window and still alive in the chosen state.",
   hgp: "Heap growth portion: how much the retained size of the structure grew, as a percentage of the growth of the whole heap. A leak has a high portion.",
   reachable: "Objects that the GC roots keep alive. All percentages are relative to the reachable heap.",
   unreachable:

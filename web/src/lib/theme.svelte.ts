@@ -42,17 +42,3 @@ export function colour(token: string): string {
   probe.remove();
   return value;
 }
-
-/** Colours that are told apart without seeing red and green (Okabe and Ito), darkened for thin lines on white. */
-export const SERIES = [
-  "#c2632b",
-  "#2f6fb3",
-  "#1d8a7c",
-  "#d9a21b",
-  "#8a63c9",
-  "#5aa9d6",
-  "#a04668",
-  "#6f8f2e",
-  "#4d5563",
-  "#c98fb0",
-];

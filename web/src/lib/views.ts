@@ -8,12 +8,21 @@ export interface ViewInfo {
   words: string;
   /** Shows a stretch of time instead of one heap state. */
   overTime?: boolean;
+  /** Shows what only recordings have. */
+  recording?: boolean;
 }
 
 export const VIEWS: ViewInfo[] = [
   { id: "start", title: "Start", section: "", words: "overview suspects headline report" },
   { id: "timeline", title: "Timeline", section: "Over time", words: "heap gc allocation", overTime: true },
   { id: "growth", title: "Growth and diff", section: "Over time", words: "hgp born died", overTime: true },
+  {
+    id: "allocations",
+    title: "Allocations",
+    section: "Over time",
+    words: "flame graph stacks sites",
+    recording: true,
+  },
   { id: "heap", title: "Heap state", section: "Heap", words: "classify classification tree" },
   { id: "histogram", title: "Histogram", section: "Heap", words: "classes packages" },
   { id: "dominators", title: "Dominators", section: "Heap", words: "tree treemap retained" },
@@ -27,6 +36,6 @@ export const VIEWS: ViewInfo[] = [
   { id: "assertions", title: "Assertions", section: "Contents", words: "check rules" },
 ];
 
-export function viewsFor(hasTime: boolean): ViewInfo[] {
-  return VIEWS.filter((view) => hasTime || !view.overTime);
+export function viewsFor(hasTime: boolean, isRecording: boolean): ViewInfo[] {
+  return VIEWS.filter((view) => (hasTime || !view.overTime) && (isRecording || !view.recording));
 }

@@ -4,6 +4,7 @@ export const ICONS: Record<string, string> = {
   start: "M2.5 7.5 8 2.5l5.5 5M4 6.5v7h8v-7",
   timeline: "M2 13h12M2 11l3.5-4 3 2.5L13.5 3",
   growth: "M3 13V9M7 13V6M11 13V3M2 13h12",
+  allocations: "M2 13.5h12M2.5 13V9.5h11V13M4 9.5V6h6v3.5M5 6V2.5h3V6",
   heap: "M2.5 3.5h11M5.5 8h8M8.5 12.5h5M2.5 3.5v9h3M2.5 8h0",
   histogram: "M2.5 3.5h11M2.5 8h7M2.5 12.5h4",
   dominators: "M2.5 2.5h11v11h-11zM2.5 9h11M8 2.5V9M11 9v4.5",

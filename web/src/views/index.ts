@@ -1,6 +1,7 @@
 // The component of each view.
 
 import type { Component } from "svelte";
+import Allocations from "./allocations/Allocations.svelte";
 import Assertions from "./assertions/Assertions.svelte";
 import Dominators from "./dominators/Dominators.svelte";
 import Group from "./group/Group.svelte";
@@ -20,6 +21,7 @@ const COMPONENTS: Record<string, Component> = {
   start: Start,
   timeline: Timeline,
   growth: Growth,
+  allocations: Allocations,
   heap: Heap,
   histogram: Histogram,
   dominators: Dominators,

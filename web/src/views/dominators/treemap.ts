@@ -4,7 +4,7 @@ import type { DominatorItem } from "../../api/types";
 import type { EChartsOption } from "../../components/echarts";
 import { bytes, percent, share } from "../../lib/format";
 import { cut, splitLabel, visible } from "../../lib/text";
-import { SERIES } from "../../lib/theme.svelte";
+import { SERIES } from "../../lib/colours";
 
 interface Cell {
   name: string;

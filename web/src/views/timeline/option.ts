@@ -4,7 +4,7 @@ import type { Timeline } from "../../api/types";
 import type { CustomSeriesOption, EChartsOption } from "../../components/echarts";
 import { bytes, count, duration } from "../../lib/format";
 import { cut, visible } from "../../lib/text";
-import { SERIES } from "../../lib/theme.svelte";
+import { SERIES } from "../../lib/colours";
 import type { Measure, Stack } from "./series";
 
 export interface Shown {
