@@ -164,19 +164,27 @@ async function sweep(parts: Part[]): Promise<Record<string, string[]>> {
   return wrong;
 }
 
-test("every view of real programs' heaps", async () => {
-  const parts = real.map((file, source) => ({
-    file,
-    source,
-    views: [...GENERAL, ...MORE],
-    classes: basename(file).startsWith("clones")
-      ? ["Clones$Shrunk", "Clones$Lowest", "Clones$Tenant", "java.util.HashMap"]
-      : ["java.util.HashMap", "java.lang.Thread"],
-  }));
-  expect(await sweep(parts)).toEqual({});
-}, LONGEST_MS);
+test(
+  "every view of real programs' heaps",
+  async () => {
+    const parts = real.map((file, source) => ({
+      file,
+      source,
+      views: [...GENERAL, ...MORE],
+      classes: basename(file).startsWith("clones")
+        ? ["Clones$Shrunk", "Clones$Lowest", "Clones$Tenant", "java.util.HashMap"]
+        : ["java.util.HashMap", "java.lang.Thread"],
+    }));
+    expect(await sweep(parts)).toEqual({});
+  },
+  LONGEST_MS,
+);
 
-test.skipIf(corpus.length === 0)("every view of the corpus", async () => {
-  const parts = corpus.map((file, i) => ({ file, source: real.length + i, views: GENERAL, classes: [] }));
-  expect(await sweep(parts)).toEqual({});
-}, LONGEST_MS);
+test.skipIf(corpus.length === 0)(
+  "every view of the corpus",
+  async () => {
+    const parts = corpus.map((file, i) => ({ file, source: real.length + i, views: GENERAL, classes: [] }));
+    expect(await sweep(parts)).toEqual({});
+  },
+  LONGEST_MS,
+);
