@@ -168,7 +168,8 @@ impl From<anthill_history::Figures> for Figures {
 pub enum Change {
     /// It is in the last file but not in the first.
     New,
-    /// It is in the first file but not in the last.
+    /// It is in the first file but not in the last. A suspect that only retains too little to be one in
+    /// the last file is not gone.
     Gone,
     /// It retains more in the last file than in the first.
     Grown,
@@ -398,6 +399,10 @@ fn suspect_changes(dumps: &[Dump]) -> Vec<SuspectChange> {
             *retained = same
                 .map(|minor| minor.retained)
                 .reduce(|sum, one| sum + one);
+        }
+        // Too small for a suspect is not gone.
+        if change.change == Change::Gone && change.retained.last().is_some_and(Option::is_some) {
+            change.change = anthill_history::Change::over(&change.retained).into();
         }
     }
     let mut changes: Vec<SuspectChange> = found.into_iter().map(|(_, change)| change).collect();

@@ -57,6 +57,8 @@ pub enum Pattern {
         values: u64,
         /// How many objects were looked at.
         examined: u64,
+        /// The variable whose values they are, if it is one and the same.
+        variable: Option<NodeId>,
         /// The thread of one of them, if it is known.
         thread: Option<NodeId>,
     },
@@ -253,20 +255,24 @@ impl Scene<'_> {
             &Subject::Class(class) => self.session.objects_of_class(class).take(SAMPLE).collect(),
             _ => self.owner_paths.iter().map(|&(owner, _)| owner).collect(),
         };
-        let through_entry = |&owner: &NodeId| {
+        let entry = |&owner: &NodeId| {
             let path = self.paths.to(owner).unwrap_or_default();
-            path.iter()
-                .any(|&node| self.class_name(node) == THREAD_LOCAL_ENTRY)
+            let mut nodes = path.iter().copied();
+            nodes.find(|&node| self.class_name(node) == THREAD_LOCAL_ENTRY)
         };
-        let values = owners.iter().filter(|owner| through_entry(owner)).count();
-        if values * 2 <= owners.len() {
+        let entries: Vec<NodeId> = owners.iter().filter_map(entry).collect();
+        if entries.len() * 2 <= owners.len() {
             return None;
         }
+        let variable = |&entry: &NodeId| Some(self.session.state().referent(entry)?.0);
+        let first = entries.first().and_then(variable);
+        let is_same = entries.iter().all(|entry| variable(entry) == first);
         let steps = self.owner_paths.iter().flat_map(|(_, path)| &path.steps);
         let mut nodes = steps.map(|step| step.node);
         Some(Pattern::ThreadLocalValue {
-            values: values as u64,
+            values: entries.len() as u64,
             examined: owners.len() as u64,
+            variable: first.filter(|_| is_same),
             thread: nodes.find(|&node| self.session.is_thread(node)),
         })
     }

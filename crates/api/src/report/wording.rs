@@ -339,15 +339,25 @@ impl Maker<'_> {
             Pattern::ThreadLocalValue {
                 values,
                 examined,
+                variable,
                 thread,
             } => {
                 let of = self.of(*thread);
+                let variable = variable.and_then(|variable| self.session.label(variable).detail);
+                let variable = variable.map(|field| self.hidden(&field));
                 if *examined == 1 {
-                    return format!("It is held by a thread-local value{of}.");
+                    return match variable {
+                        Some(field) => format!("The thread-local variable {field}{of} holds it."),
+                        None => format!("A thread-local variable{of} holds it."),
+                    };
                 }
+                let what = match variable {
+                    Some(field) => format!("values of the thread-local variable {field}"),
+                    None => "thread-local values".to_owned(),
+                };
                 let example = thread.map_or("", |_| ", for example");
                 let (values, examined) = (count(*values), count(*examined));
-                format!("{values} of {examined} are thread-local values{example}{of}.")
+                format!("{values} of {examined} are {what}{example}{of}.")
             }
             Pattern::ThreadPools {
                 threads,

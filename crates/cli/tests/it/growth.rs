@@ -859,4 +859,12 @@ fn a_comparison_shows_what_a_suspect_retained_before_it_was_one() {
     let changes = diff["suspects"].as_array().unwrap().iter();
     let others: Vec<&Value> = changes.skip(1).map(|suspect| &suspect["change"]).collect();
     assert!(!others.contains(&&Value::from("new")), "{others:?}");
+    // The other way round it is still there, but too small for a suspect.
+    let back = json(&["diff", after.to_str().unwrap(), before.to_str().unwrap()]);
+    let mut changes = back["suspects"].as_array().unwrap().iter();
+    let registry = changes
+        .find(|suspect| suspect["fingerprint"] == first["fingerprint"])
+        .unwrap();
+    assert_eq!(registry["change"], "shrunk", "{registry}");
+    assert_eq!(registry["retained"][1], first["retained"][0]);
 }
