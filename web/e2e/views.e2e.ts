@@ -22,6 +22,8 @@ const VIEWS: [string, string][] = [
   ["heap state", `#/${multicache}/heap?by=package%2C+type`],
   ["histogram", `#/${multicache}/histogram`],
   ["dominators", `#/${multicache}/dominators`],
+  ["dominators as an icicle", `#/${multicache}/dominators?form=icicle`],
+  ["heap state as an icicle", `#/${multicache}/heap?by=package%2C+type&form=icicle`],
   ["structures", `#/${multicache}/structures`],
   ["owners", `#/${multicache}/group?g=anthill.samples.Product`],
   ["paths as a graph", `#/${multicache}/group?g=anthill.samples.Product&tab=paths`],
@@ -464,6 +466,27 @@ test("a group that has a name is known everywhere, and to the command line throu
   await dialog.waitFor({ state: "hidden" });
   // The browser notes that wrong definitions were refused, and that a group is gone with its definition.
   expect(complaints.filter((one) => !/status of 40[04]/.test(one))).toEqual([]);
+});
+
+test("an icicle shows the dominator tree: a click gives a part the whole width and leads to the object", async () => {
+  const { page } = opened;
+  interface Item {
+    label: string;
+    address?: string;
+    retained: number;
+    children: Item[];
+  }
+  const file = inject("files").multicache;
+  const largest = cli<{ tree: Item }>("dominators", file, "--depth=1").tree.children[0]!;
+  await visit(page, `#/${multicache}/dominators?form=icicle`);
+  const graph = page.getByRole("application", { name: /^Icicle of the dominator tree/ });
+  // In the row below the top, the largest comes first.
+  const box = (await graph.boundingBox())!;
+  await page.mouse.click(box.x + 20, box.y + 35);
+  await page.getByRole("status").getByText(largest.label, { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Open the object" }).click();
+  await settled(page);
+  expect(page.url()).toContain(`address=${largest.address}`);
 });
 
 interface Allocated {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { AllocationNode } from "../../api/types";
 import { CHANGE } from "../../lib/colours";
-import { changeColour, figures, flame, nameOf, packages, shortOf } from "./flame";
+import { packagesOf } from "../../lib/packages";
+import { changeColour, figures, flame, nameOf, packageOfNode, shortOf } from "./flame";
 
 const node = (
   kind: AllocationNode["kind"],
@@ -63,7 +64,7 @@ test("what nothing survived of is not in the graph of survivors, what died is in
 });
 
 test("colours are those of packages", () => {
-  const { colours } = packages(flame(tree, "allocated"));
+  const { colours } = packagesOf(flame(tree, "allocated"), (part) => packageOfNode(part.item));
   expect([...colours.keys()]).toEqual(["shop", "primitive arrays", "java.util"]);
 });
 

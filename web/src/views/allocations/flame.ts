@@ -4,7 +4,7 @@ import type { AllocationNode } from "../../api/types";
 import { CHANGE, OTHER } from "../../lib/colours";
 import { bytes, percent, plural, share, signed } from "../../lib/format";
 import { type Part, parts } from "../../lib/icicle";
-import { type Legend, legend, packageOf } from "../../lib/packages";
+import { packageOf } from "../../lib/packages";
 import { splitName } from "../../lib/text";
 
 export type Measure = "allocated" | "survived" | "change";
@@ -45,18 +45,6 @@ export function flame(tree: AllocationNode, measure: Measure): Part<AllocationNo
 /** The package of a call or of objects; nothing for what has none. */
 export function packageOfNode(node: AllocationNode): string | null {
   return node.class ? packageOf(node.class) : null;
-}
-
-/** The packages whose own code and objects take the most room in the graph. */
-export function packages(top: Part<AllocationNode>): Legend {
-  const weights: [string, number][] = [];
-  const waiting = [top];
-  for (let part = waiting.pop(); part; part = waiting.pop()) {
-    const name = packageOfNode(part.item);
-    if (name) weights.push([name, part.value]);
-    waiting.push(...part.children);
-  }
-  return legend(weights);
 }
 
 /** From −1, all of it died, to 1, all of it is new. */
