@@ -1,6 +1,6 @@
 //! How a command can end other than well, as a person reads it.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anthill_api::{AnswerError, Error};
@@ -61,6 +61,13 @@ impl Failure {
 pub fn say(text: &str) {
     // Nobody is left to tell when standard error is closed.
     let _ = writeln!(io::stderr(), "anthill: {text}");
+}
+
+/// The same, if a person is watching.
+pub fn tell(text: &str) {
+    if io::stderr().is_terminal() {
+        say(text);
+    }
 }
 
 impl From<io::Error> for Failure {

@@ -8,8 +8,8 @@ use clap::{Args, Parser};
 
 use crate::cli::{Cli, Command, DumpCommand};
 use crate::failure::Failure;
-use crate::output::Out;
 use crate::output::units::hex;
+use crate::output::{Out, shell};
 use crate::source::Source;
 
 /// Walk through the analysis of a small sample dump
@@ -94,13 +94,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         out.flush()?;
         parse(&words)?.show(&source)?;
     }
+    let anthill = called();
     let mut out = Out::stdout();
     out.blank()?;
     out.line(format!(
-        "Try it yourself: `anthill demo --save {NAME}` keeps the dump, then `anthill report {NAME}`\n\
-         says all of this at once; `anthill --help` lists the commands."
+        "Try it yourself: `{anthill} demo --save {NAME}` keeps the dump, then\n\
+         `{anthill} report {NAME}` says all of this at once; `{anthill} --help` lists the commands."
     ))?;
     Ok(out.flush()?)
+}
+
+/// How the program is called again: by its path unless that is not how it was called now.
+fn called() -> String {
+    let called = std::env::args().next().unwrap_or_default();
+    match called.contains('/') {
+        true => shell::file(&called),
+        false => "anthill".to_owned(),
+    }
 }
 
 fn not_written(path: &Path, error: std::io::Error) -> Failure {

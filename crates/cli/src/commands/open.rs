@@ -8,7 +8,7 @@ use std::thread;
 use anthill_server::{Options, serve};
 use clap::Args;
 
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, say, tell};
 use crate::source::heap_file;
 use crate::structures;
 
@@ -68,6 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let ready = |address: &str| {
         println!("{address}");
+        tell("ready; press Ctrl-C to stop");
         if !arguments.listen.is_loopback() {
             say(
                 "other machines can reach this address; anyone who has it with its token can read the files",

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 
 use crate::asked::Asked;
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
 use crate::output::{Out, json};
 use crate::report_text as text;
 use crate::source::{Source, SourceArguments};
@@ -105,6 +105,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
             })?;
             let mut out = source.out_to(file);
             write(form, &answer, source, &mut out)?;
+            tell(&format!("wrote {}", path.display()));
         }
     }
     let limit = match arguments.fail_on {

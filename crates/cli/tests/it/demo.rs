@@ -25,7 +25,14 @@ fn truth() -> BTreeMap<String, u64> {
 
 #[test]
 fn the_demonstration_is_as_expected() {
-    assert_expected("demo.txt", &print(&["demo"]));
+    // It ends with command lines that work where the program was called by its path.
+    let program = env!("CARGO_BIN_EXE_anthill");
+    let shown = print(&["demo"]);
+    assert!(
+        shown.contains(&format!("`{program} demo --save ")),
+        "{shown}"
+    );
+    assert_expected("demo.txt", &shown.replace(program, "anthill"));
 }
 
 #[test]

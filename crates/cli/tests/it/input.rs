@@ -110,12 +110,14 @@ fn the_advice_fits_what_is_wrong() {
     std::fs::write(&empty, "").unwrap();
     let class = "anthill.samples.Product";
     let objects = format!("`anthill objects {DEMO} --class {class} --sort retained`");
+    let report = format!("`anthill report {DEMO}` names what probably leaks");
     for (arguments, message, advice) in [
         (
             vec!["summary", DEMO, "--dump", "2", "--no-index"],
             "there is no dump number 2 in the file: it contains 1",
             "or omit it to use the last one",
         ),
+        (vec![DEMO], "is a file; the command comes first", &report),
         (
             vec!["summary", folder.path().to_str().unwrap()],
             "is a directory",
