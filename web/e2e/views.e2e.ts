@@ -489,6 +489,44 @@ test("an icicle shows the dominator tree: a click gives a part the whole width a
   expect(page.url()).toContain(`address=${largest.address}`);
 });
 
+test("the timeline is zoomed and moved, and a part of it leads to what changed in it", async () => {
+  const { page } = opened;
+  interface State {
+    point: string;
+    time: number;
+  }
+  const told = cli<{ states: State[]; duration_ns: number }>("timeline", inject("files").recording);
+  await visit(page, `#/${recording}/timeline`);
+  const axis = page.getByRole("application", { name: /^Time axis/ });
+  const sight = () =>
+    (new URLSearchParams(page.url().split("?")[1]).get("time") ?? "").split("-").map(Number);
+  await axis.focus();
+  await page.keyboard.press("+");
+  const seconds = told.duration_ns / 1e9;
+  expect(sight()[0]).toBeCloseTo(seconds / 4, 2);
+  expect(sight()[1]).toBeCloseTo((3 * seconds) / 4, 2);
+  await page.keyboard.press("ArrowLeft");
+  expect(sight()[0]).toBeCloseTo(seconds / 4 - seconds / 10, 2);
+  await page.getByRole("button", { name: "Whole time" }).click();
+  await page.getByRole("button", { name: "Whole time" }).waitFor({ state: "hidden" });
+  const box = (await axis.boundingBox())!;
+  await page.mouse.move(box.x + box.width / 2, box.y + 100);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -100);
+  await page.keyboard.up("Control");
+  await page.getByRole("button", { name: "Whole time" }).click();
+  // From the first state to the last.
+  await page.mouse.move(box.x + 80, box.y + 100);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 25, box.y + 100, { steps: 4 });
+  await page.mouse.up();
+  await page.getByRole("link", { name: "Compare the two states" }).click();
+  await settled(page);
+  const params = new URLSearchParams(page.url().split("?")[1]);
+  expect([params.get("from"), params.get("to")]).toEqual([told.states[0]!.point, told.states.at(-1)!.point]);
+  expect(params.get("tab")).toBe("diff");
+});
+
 interface Allocated {
   kind: string;
   class: string | null;

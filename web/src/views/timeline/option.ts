@@ -5,7 +5,8 @@ import type { CustomSeriesOption, EChartsOption } from "../../components/echarts
 import { bytes, count, duration } from "../../lib/format";
 import { cut, visible } from "../../lib/text";
 import { SERIES } from "../../lib/colours";
-import type { Measure, Stack } from "./series";
+import type { Span } from "../../lib/span";
+import { highest, type Marker, type Measure, type Stack } from "./series";
 
 export interface Shown {
   timeline: Timeline;
@@ -14,7 +15,17 @@ export interface Shown {
   /** Places of states: the chosen one, and the window. */
   chosen: number | null;
   window: [number, number] | null;
+  /** The part of the time that is in sight. */
+  span: Span;
+  markers: Marker[];
 }
+
+/** Room beside the chart, in pixels. */
+export const LEFT = 74;
+export const RIGHT = 20;
+
+/** Of many markers the names would cover each other. */
+const MOST_NAMED = 14;
 
 const label = (text: string) => visible(cut(text, 60));
 
@@ -23,15 +34,16 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
   const { layers } = stack;
   const show = measure === "bytes" ? bytes : count;
   const times = timeline.states.map((state) => state.time);
-  const end = Math.max(timeline.duration_ns, times.at(-1) ?? 0, 1);
+  const { span } = shown;
+  const inSight = (time: number) => time >= span.from && time <= span.to;
   const hasEvents = timeline.gcs.length > 0 || timeline.allocation_rates.length > 0;
   const axis = { axisLine: { lineStyle: { color: ink("line-strong") } }, axisTick: { show: false } };
   const split = { splitLine: { lineStyle: { color: ink("line") } } };
   const time = (index: number, labels: boolean) => ({
     type: "value" as const,
     gridIndex: index,
-    min: 0,
-    max: end,
+    min: span.from,
+    max: span.to,
     ...axis,
     splitLine: { show: false },
     axisLabel: {
@@ -62,42 +74,47 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
   });
   const grids = hasEvents
     ? [
-        { left: 74, right: 20, top: 30, height: "54%" },
-        { left: 74, right: 20, top: "68%", height: "10%" },
-        { left: 74, right: 20, top: "85%", height: "8%" },
+        { left: LEFT, right: RIGHT, top: 30, height: "54%" },
+        { left: LEFT, right: RIGHT, top: "68%", height: "10%" },
+        { left: LEFT, right: RIGHT, top: "85%", height: "8%" },
       ]
-    : [{ left: 74, right: 20, top: 30, bottom: 30 }];
+    : [{ left: LEFT, right: RIGHT, top: 30, bottom: 30 }];
 
-  const lines = timeline.marks.map((mark) => ({
-    xAxis: mark.time_ns,
-    label: { formatter: label(mark.text), color: ink("muted"), position: "insideEndTop" as const },
-    lineStyle: { color: ink("muted"), type: "dashed" as const },
-  }));
-  for (const violation of timeline.violations) {
+  // Full collections have their bars.
+  const marked = shown.markers.filter((marker) => marker.kind !== "full collection" && inSight(marker.time));
+  const lines = marked.map((marker) => {
+    const color = ink(marker.kind === "mark" ? "muted" : "high");
+    return {
+      xAxis: marker.time,
+      label: {
+        formatter: marked.length > MOST_NAMED ? "" : label(marker.text),
+        color,
+        position: "insideEndTop" as const,
+      },
+      lineStyle: { color, type: "dashed" as const },
+    };
+  });
+  const at = shown.chosen === null ? undefined : times[shown.chosen];
+  if (at !== undefined && inSight(at)) {
     lines.push({
-      xAxis: violation.time_ns,
-      label: { formatter: label(violation.kind), color: ink("high"), position: "insideEndTop" as const },
-      lineStyle: { color: ink("high"), type: "dashed" as const },
-    });
-  }
-  if (shown.chosen !== null && times[shown.chosen] !== undefined) {
-    lines.push({
-      xAxis: times[shown.chosen]!,
+      xAxis: at,
       label: { formatter: "", color: ink("brand"), position: "insideEndTop" as const },
       lineStyle: { color: ink("brand"), type: "solid" as never },
     });
   }
   const areas: object[][] = [];
   const area = (from: number, to: number, name: string, token: string) => {
-    if (times[from] === undefined || times[to] === undefined) return;
+    const start = Math.max(times[from] ?? Infinity, span.from);
+    const end = Math.min(times[to] ?? -Infinity, span.to);
+    if (start >= end) return;
     areas.push([
       {
-        xAxis: times[from],
+        xAxis: start,
         name,
         itemStyle: { color: ink(token), opacity: 0.12 },
         label: { color: ink(token), position: "insideTopLeft", fontSize: 11 },
       },
-      { xAxis: times[to] },
+      { xAxis: end },
     ]);
   };
   if (timeline.leak_window) area(timeline.leak_window.from, timeline.leak_window.to, "leak window", "medium");
@@ -111,9 +128,15 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
       [gc.end_ns, gc.used_after],
     ])
     .filter((point): point is [number, number] => point[1] !== null);
-  const usedMost = measure === "bytes" ? usedHeap.map(([, size]) => size) : [];
-  const highest = [...totals, ...usedMost].reduce((a, b) => Math.max(a, b), 1);
-  const fastest = timeline.allocation_rates.reduce((a, b) => Math.max(a, b), 1);
+  const heights = stack.times.map((time, k): [number, number] => [time, totals[k] ?? 0]);
+  const highestUsed = measure === "bytes" ? highest(usedHeap, span.from, span.to) : 0;
+  const most = Math.max(1, highest(heights, span.from, span.to), highestUsed);
+  const end = Math.max(timeline.duration_ns, times.at(-1) ?? 0, 1);
+  const rates = timeline.allocation_rates.map((rate, i, all): [number, number] => [
+    (i * end) / all.length,
+    rate,
+  ]);
+  const fastest = Math.max(1, highest(rates, span.from, span.to));
   const few = stack.times.length < 60;
   const stacked = layers.map((layer, i) => ({
     type: "line" as const,
@@ -155,6 +178,7 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
           xAxisIndex: 1,
           yAxisIndex: 1,
           renderItem: stem,
+          clip: true,
           data: timeline.gcs.map((gc) => ({
             value: [gc.start_ns, (gc.end_ns - gc.start_ns) / 1e6],
             itemStyle: { color: gc.full ? ink("high") : ink("survived") },
@@ -170,7 +194,7 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
           areaStyle: { opacity: 0.25 },
           lineStyle: { width: 1 },
           color: ink("shallow"),
-          data: timeline.allocation_rates.map((rate, i, all) => [(i * end) / all.length, rate]),
+          data: rates,
         },
       ]
     : [];
@@ -179,7 +203,7 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
     grid: grids,
     xAxis: grids.map((_, i) => time(i, i === grids.length - 1)),
     yAxis: [
-      value(0, measure, show, highest, measure === "bytes" ? byteStep(highest, 5) : undefined),
+      value(0, measure, show, most, measure === "bytes" ? byteStep(most, 5) : undefined),
       ...(hasEvents
         ? [
             value(1, "GC pauses", (ms) => `${ms} ms`, 0),
@@ -194,9 +218,10 @@ export function chartOption(shown: Shown, ink: (token: string) => string): EChar
       backgroundColor: ink("surface"),
       borderColor: ink("line-strong"),
       textStyle: { color: ink("text"), fontSize: 12 },
-      formatter: (entries: unknown) => tooltip(entries, show),
+      formatter: (entries: unknown) => tooltip(entries, show, layers.length),
     },
-    axisPointer: { lineStyle: { color: ink("line-strong") } },
+    // One line through all, as a ruler.
+    axisPointer: { link: [{ xAxisIndex: "all" }], lineStyle: { color: ink("muted"), type: "dashed" } },
     series: [...stacked, ...used, overlay, ...events] as EChartsOption["series"],
   };
 }
@@ -225,23 +250,28 @@ export function byteStep(most: number, lines: number): number {
 
 interface Entry {
   seriesName: string;
+  seriesIndex: number;
   value: [number, number];
 }
 
-function tooltip(entries: unknown, show: (n: number) => string): string {
+/** What is under the pointer, with the sum of the layers, which come first among the series. */
+export function tooltip(entries: unknown, show: (n: number) => string, layers: number): string {
   const list = (Array.isArray(entries) ? entries : [entries]) as Entry[];
   const first = list[0];
   if (!first) return "";
-  const lines = list.map((entry) => {
+  const line = (entry: Entry) => {
     const format =
       entry.seriesName === "pauses"
         ? (n: number) => `${n.toFixed(1)} ms`
         : entry.seriesName === "allocation"
           ? (n: number) => `${bytes(Math.round(n))}/s`
-          : entry.seriesName.startsWith("used")
+          : entry.seriesIndex >= layers
             ? bytes
             : show;
     return `${label(entry.seriesName)}   ${format(entry.value[1])}`;
-  });
-  return [duration(first.value[0]), ...lines].join("\n");
+  };
+  const stacked = list.filter((entry) => entry.seriesIndex < layers);
+  const sum = stacked.reduce((total, entry) => total + entry.value[1], 0);
+  const total = stacked.length > 1 ? [`total   ${show(sum)}`] : [];
+  return [duration(first.value[0]), ...total, ...list.map(line)].join("\n");
 }

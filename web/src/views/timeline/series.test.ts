@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Layers, TimelineState } from "../../api/types";
-import { nearest, shortened, stack } from "./series";
+import type { Layers, Timeline, TimelineState } from "../../api/types";
+import { highest, markers, nearest, shortened, stack } from "./series";
 
 const state = (time: number, bytes: number, reachable: [number, number] | null): TimelineState => ({
   point: `#${time}`,
@@ -50,4 +50,45 @@ test("of long names the end is shown", () => {
 test("a click chooses the nearest state", () => {
   expect(nearest([0, 10, 100], 54)).toBe(1);
   expect(nearest([0, 10, 100], 56)).toBe(2);
+});
+
+test("what happened is told in order, the end of memory as such", () => {
+  const gc = { number: 1, collector: "G1", cause: "System.gc()", start_ns: 8, end_ns: 2_000_008 };
+  const used = { used_before: 4096, used_after: 1024, committed: null };
+  const timeline = {
+    marks: [{ time_ns: 7, text: "deploy" }],
+    violations: [{ time_ns: 6, kind: "dead", class: "shop.Cart" }],
+    gcs: [
+      { ...gc, ...used, full: true },
+      { ...gc, ...used, full: false },
+    ],
+    states: [
+      { ...state(9, 1, null), mark: "out of memory" },
+      { ...state(7, 1, null), mark: "deploy" },
+      { ...state(5, 1, null), mark: "before" },
+      state(4, 1, null),
+    ],
+  } as unknown as Timeline;
+  expect(markers(timeline)).toEqual([
+    { time: 5, kind: "mark", text: "before" },
+    { time: 6, kind: "violation", text: "dead · shop.Cart" },
+    { time: 7, kind: "mark", text: "deploy" },
+    { time: 8, kind: "full collection", text: "System.gc(), 2.0 ms, 4.0 KB → 1.0 KB" },
+    { time: 9, kind: "out of memory", text: "OutOfMemoryError" },
+  ]);
+});
+
+test("an axis is as high as what is in sight", () => {
+  const points: [number, number][] = [
+    [0, 50],
+    [10, 5],
+    [20, 7],
+    [30, 40],
+    [40, 90],
+  ];
+  expect(highest(points, 12, 18)).toBe(7);
+  expect(highest(points, 5, 25)).toBe(50);
+  expect(highest(points, 20, 30)).toBe(90);
+  expect(highest(points, 50, 60)).toBe(90);
+  expect(highest([], 0, 1)).toBe(0);
 });
