@@ -7,7 +7,7 @@ pub use anthill_classify::Definitions;
 use anthill_classify::{Step, Tree};
 use anthill_heap::{BitSet, Cancelled, Missing, ObjectId, Progress, SharedOnce};
 use anthill_session::{Options, Session, check_defined_groups};
-use anthill_structures::Definitions as Structures;
+use anthill_structures::{Definitions as Structures, Element};
 use anthill_syntax::Pattern;
 
 use crate::recent::Recent;
@@ -16,6 +16,12 @@ use crate::{Error, address, object_at};
 /// Classification trees of a heap that are kept for further questions.
 const MOST_TREES: usize = 6;
 
+/// Structures whose elements are kept for further pages.
+const MOST_LISTS: usize = 2;
+/// A structure with more elements is gone through again for each page.
+const LONGEST_LIST: usize = 2_000_000;
+
+type Lists = Mutex<Recent<ObjectId, Arc<SharedOnce<Option<Vec<Element>>>>>>;
 type Trees = Mutex<Recent<String, Arc<SharedOnce<Arc<Tree>>>>>;
 
 /// A heap that is open, with what a face brings along for all questions about it.
@@ -28,6 +34,7 @@ pub struct Heap {
     /// Classifiers and groups of the user's own.
     pub definitions: Definitions,
     trees: Arc<Trees>,
+    lists: Arc<Lists>,
 }
 
 impl Heap {
@@ -56,6 +63,7 @@ impl Heap {
             file,
             definitions: Definitions::default(),
             trees: Arc::new(Mutex::new(Recent::new(MOST_TREES))),
+            lists: Arc::new(Mutex::new(Recent::new(MOST_LISTS))),
         }
     }
 
@@ -121,6 +129,33 @@ impl Heap {
             lock(&self.trees).remove(&key);
         }
         tree.cloned()
+    }
+
+    /// Tells the elements of the structure with that head, in its own order.
+    pub fn elements(&self, head: ObjectId, tell: &mut dyn FnMut(Element)) -> Result<(), Error> {
+        let session = &self.session;
+        let place = lock(&self.lists).get_or_put(&head, Arc::default);
+        let kept = place.get_or_make(session.progress(), || {
+            let mut list = Vec::new();
+            let mut fits = true;
+            session.elements(head, &mut |element| {
+                fits &= list.len() < LONGEST_LIST;
+                if fits {
+                    list.push(element);
+                }
+            })?;
+            Ok::<_, Error>(fits.then_some(list))
+        })?;
+        match kept {
+            Some(list) => {
+                for some in list.chunks(1 << 12) {
+                    session.progress().check()?;
+                    some.iter().for_each(|&element| tell(element));
+                }
+            }
+            None => session.elements(head, tell)?,
+        }
+        Ok(())
     }
 
     /// How bytes are counted, in words.

@@ -13,6 +13,7 @@ pub mod classify;
 pub mod cut;
 pub mod diff;
 pub mod dominators;
+pub mod elements;
 mod envelope;
 mod error;
 pub mod groups;

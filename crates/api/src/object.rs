@@ -48,6 +48,10 @@ pub struct Answer {
     pub retained: u64,
     /// Whether a GC root keeps the object alive.
     pub reachable: bool,
+    /// For a data structure: the name of the definition that describes it; otherwise absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub structure: Option<String>,
     /// For a string: all of its contents; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -183,6 +187,7 @@ impl HeapQuestion for Object {
             shallow: graph.size(object),
             retained: analysis.dominators.retained(object),
             reachable: analysis.dominators.is_reachable(object),
+            structure: session.structure_of(object),
             text: records.string(state, object),
             roots: RootsByObject::new(session)
                 .of(object)
@@ -230,7 +235,7 @@ impl StandsFor {
 }
 
 impl Content {
-    fn new(session: &Session, analysis: &Analysis, value: Value) -> Self {
+    pub(crate) fn new(session: &Session, analysis: &Analysis, value: Value) -> Self {
         match value {
             Value::Object(0) => Content::Null(()),
             Value::NotRecorded(_) => Content::NotRecorded(()),

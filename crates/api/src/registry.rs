@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::{
     Basis, Definitions, Error, Heap, HeapQuestion, Opt, Question, Series, SeriesEnvelope,
     SeriesQuestion, StandaloneQuestion, allocations, check, classifiers, classify, cut, diff,
-    dominators, groups, growth, histogram, inspect, object, objects, options, owners, paths, read,
-    report, strings, structures, summary, threads, timeline, waste,
+    dominators, elements, groups, growth, histogram, inspect, object, objects, options, owners,
+    paths, read, report, strings, structures, summary, threads, timeline, waste,
 };
 
 /// A question for those who know its name and not its type.
@@ -89,6 +89,7 @@ pub const QUESTIONS: &[Listed] = &[
     about_heap::<dominators::Dominators>(),
     about_heap::<paths::Paths>(),
     about_heap::<object::Object>(),
+    about_heap::<elements::Elements>(),
     about_heap::<objects::Objects>(),
     about_heap::<strings::Strings>(),
     about_heap::<structures::Structures>(),

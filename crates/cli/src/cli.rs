@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     allocations, attach, check, classifiers, classify, completions, contract, control, cut, demo,
-    diff, dominators, groups, growth, histogram, inspect, man, object, objects, open, owners,
-    paths, record, report, strings, structures, summary, threads, timeline, waste,
+    diff, dominators, elements, groups, growth, histogram, inspect, man, object, objects, open,
+    owners, paths, record, report, strings, structures, summary, threads, timeline, waste,
 };
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -74,6 +74,7 @@ pub enum DumpCommand {
     Dominators(dominators::Arguments),
     Paths(paths::Arguments),
     Object(object::Arguments),
+    Elements(elements::Arguments),
     Objects(objects::Arguments),
     Strings(strings::Arguments),
     Structures(structures::Arguments),
@@ -151,6 +152,7 @@ impl DumpCommand {
             DumpCommand::Dominators(arguments) => &arguments.source,
             DumpCommand::Paths(arguments) => &arguments.source,
             DumpCommand::Object(arguments) => &arguments.source,
+            DumpCommand::Elements(arguments) => &arguments.source,
             DumpCommand::Objects(arguments) => &arguments.source,
             DumpCommand::Strings(arguments) => &arguments.source,
             DumpCommand::Structures(arguments) => &arguments.source,
@@ -188,6 +190,7 @@ impl DumpCommand {
             DumpCommand::Dominators(arguments) => dominators::show(arguments, source),
             DumpCommand::Paths(arguments) => paths::show(arguments, source),
             DumpCommand::Object(arguments) => object::show(arguments, source),
+            DumpCommand::Elements(arguments) => elements::show(arguments, source),
             DumpCommand::Objects(arguments) => objects::show(arguments, source),
             DumpCommand::Strings(arguments) => strings::show(arguments, source),
             DumpCommand::Structures(arguments) => structures::show(arguments, source),

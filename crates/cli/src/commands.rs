@@ -12,6 +12,7 @@ pub mod cut;
 pub mod demo;
 pub mod diff;
 pub mod dominators;
+pub mod elements;
 pub mod evolution;
 pub mod groups;
 pub mod growth;

@@ -2,7 +2,9 @@
 
 use anthill_classify::Step;
 use anthill_heap::ObjectId;
-use anthill_structures::{Inside, Instance, Members, Model, Structures, Together, Unions, Warning};
+use anthill_structures::{
+    Element, Inside, Instance, Members, Model, Structures, Together, Unions, Warning,
+};
 
 use crate::labels::frame_name;
 use crate::platform::is_program_name;
@@ -43,6 +45,24 @@ impl Session {
         };
         let members = &self.found.members;
         members.get_or_make(self.progress(), make).map(Some)
+    }
+
+    /// The name of the definition of a structure, if an object is the head of one.
+    pub fn structure_of(&self, object: ObjectId) -> Option<String> {
+        let class = self.state().class_id(object);
+        let model = self.structure_model();
+        let definition = model
+            .definition_of(class)
+            .filter(|_| model.has_elements(class));
+        definition.map(str::to_owned)
+    }
+
+    /// Tells the elements of the structure with that head, in its own order.
+    pub fn elements(&self, head: ObjectId, tell: &mut dyn FnMut(Element)) -> Result<(), Error> {
+        self.records().open()?;
+        self.progress().stage("listing the elements", 0);
+        let model = self.structure_model();
+        Ok(model.elements(self.records(), head, self.progress(), tell)?)
     }
 
     /// The name of a structure's definition.

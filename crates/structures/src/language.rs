@@ -17,6 +17,8 @@ pub struct Definition {
     pub size: Option<SizeField>,
     /// The field that says for how many there is room.
     pub capacity: Option<Capacity>,
+    /// The field that says where the first element is.
+    pub start: Option<FieldName>,
     /// Where the name stands in the source, in bytes.
     pub place: usize,
 }
@@ -287,6 +289,7 @@ impl Parser<'_> {
             items: Vec::new(),
             size: None,
             capacity: None,
+            start: None,
             place,
         };
         while !self.cursor.take_symbol("}") {
@@ -307,18 +310,20 @@ impl Parser<'_> {
         self.cursor.expect_symbol(";", "at the end of the item")
     }
 
-    /// `size = …` or `capacity = …`.
+    /// `size = …`, `capacity = …` or `start = …`.
     fn assigned(&mut self, definition: &mut Definition) -> Result<(), Mistake> {
-        let (word, place) = self.name("`size` or `capacity`")?;
-        let known = ["size", "capacity"];
+        let (word, place) = self.name("`size`, `capacity` or `start`")?;
+        let known = ["size", "capacity", "start"];
         if !known.contains(&word.as_str()) {
-            let message = format!("only `size` and `capacity` can be set with `=`, not `{word}`");
+            let message =
+                format!("only `size`, `capacity` and `start` can be set with `=`, not `{word}`");
             let meant = closest(&word, known);
             return Err(self.cursor.mistake(place, message).suggesting(meant));
         }
         self.cursor.advance();
         match word.as_str() {
             "size" => definition.size = Some(self.size()?),
+            "start" => definition.start = Some(self.field()?),
             _ => definition.capacity = Some(self.capacity()?),
         }
         Ok(())
@@ -566,9 +571,10 @@ mod tests {
                 .iter()
                 .all(|item| item.target.role == Role::Other)
         );
-        let view = &parse("view A { m -> *; size = ?; }").unwrap()[0];
+        let view = &parse("view A { m -> *; size = ?; start = offset; }").unwrap()[0];
         assert_eq!(view.kind, Kind::View);
         assert!(view.size.as_ref().unwrap().field.is_none());
+        assert_eq!(view.start.as_ref().unwrap().name, "offset");
     }
 
     #[test]

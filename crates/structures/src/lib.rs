@@ -8,6 +8,7 @@
 mod definitions;
 mod detect;
 mod element_counts;
+mod elements;
 mod growth;
 mod language;
 mod members;
@@ -22,6 +23,7 @@ mod warnings;
 
 pub use definitions::{Definitions, Origin, Placed};
 pub use detect::{Inside, Instance, Structures};
+pub use elements::Element;
 pub use growth::{Earlier, Grown, Holder, Inventory, Observed, grown, growth_portion};
 pub use language::{
     Capacity, Definition, FieldName, Item, Kind, Measure, Role, SizeField, Target, parse,

@@ -502,6 +502,11 @@ impl<'a> Model<'a> {
         keys.map(|field| field.name.as_str())
     }
 
+    /// The name of the definition of a class.
+    pub fn definition_of(&self, class: ClassId) -> Option<&str> {
+        self.of_class[class as usize].map(|number| self.name(number))
+    }
+
     /// The name of a definition.
     pub fn name(&self, definition: usize) -> &str {
         &self.definitions.all()[definition].definition.name

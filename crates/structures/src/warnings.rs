@@ -95,7 +95,9 @@ impl Model<'_> {
             .size
             .iter()
             .filter_map(|size| size.field.as_ref());
-        let read = size.chain(definition.capacity.iter().map(|capacity| &capacity.field));
+        let read = size
+            .chain(definition.capacity.iter().map(|capacity| &capacity.field))
+            .chain(&definition.start);
         for field in read.filter(|field| !all.contains(&field.name.as_str())) {
             mistakes.push(unknown_field(placed, field, false, &all));
         }

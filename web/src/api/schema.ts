@@ -543,6 +543,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sources/{source}/elements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the elements of a data structure or an array: keys and values of a map, values of a list
+         * @description The definitions of data structures determine where elements are; docs/structures.md describes them. Elements come in the order of the structure: a list by index, a sorted map by key, a hash map by slot. A set shows the keys of its map.
+         */
+        get: operations["elements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sources/{source}/objects": {
         parameters: {
             query?: never;
@@ -2495,6 +2515,8 @@ export interface components {
             retained: number;
             /** @description Whether a GC root keeps the object alive. */
             reachable: boolean;
+            /** @description For a data structure: the name of the definition that describes it; otherwise absent. */
+            structure?: string;
             /** @description For a string: all of its contents; otherwise absent. */
             text?: string;
             /** @description The GC roots that hold the object directly. */
@@ -2612,6 +2634,55 @@ export interface components {
              * @description Bytes that would be freed with the object.
              */
             retained: number;
+        };
+        /** @description Elements of a data structure or an array. */
+        ElementsAnswer: {
+            /** @description The name of the object's class, in Java notation. */
+            class: string;
+            /** @description The address of the object: `0x…`. */
+            address: string;
+            /** @description The object as people see it. */
+            label: string;
+            /** @description The name of the definition that describes the data structure; null for an array. */
+            structure: string | null;
+            /** @description Whether some elements are entries with a key. */
+            keyed: boolean;
+            /**
+             * Format: uint64
+             * @description The number of elements. A list counts null elements; other structures have none.
+             */
+            total: number;
+            /**
+             * Format: uint64
+             * @description The number of elements that contain the text in question; all without `--search`.
+             */
+            matching: number;
+            /** @description The elements, at most as many as `--limit` allows. */
+            elements: components["schemas"]["ElementsRow"][];
+        };
+        /** @description An element. */
+        ElementsRow: {
+            /**
+             * Format: uint64
+             * @description The number of the element among all, from 0. For an array, the index.
+             */
+            index: number;
+            /** @description The key of an entry; null if the element is not an entry. */
+            key: components["schemas"]["ObjectContent"] | null;
+            /** @description The value of an entry, or the element itself. */
+            value: components["schemas"]["ObjectContent"];
+        };
+        /** @description A value. */
+        ObjectContent: {
+            value: string;
+        } | {
+            null: null;
+        } | {
+            object: components["schemas"]["ObjectName"];
+        } | {
+            dangling: string;
+        } | {
+            not_recorded: null;
         };
         /** @description The objects that were asked for. */
         ObjectsAnswer: {
@@ -5165,6 +5236,100 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HeapEnvelope"] & components["schemas"]["ObjectAnswer"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The token is missing or from an earlier run */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Nothing was found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request was cancelled */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The host is not the printed one */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    elements: {
+        parameters: {
+            query: {
+                /** @description The address of the data structure or the array: 0x… or decimal */
+                object: string;
+                /** @description Show only elements whose key or value contains TEXT, ignoring case: contents of strings, numbers, names of classes, and addresses if TEXT starts with 0x */
+                search?: string;
+                /** @description Skip the first N elements, to continue where --limit stopped */
+                offset?: number;
+                /** @description Show at most N elements; 0 for all */
+                limit?: number;
+                /** @description Open this state of a recording: gc:N, #N, a time such as 2m30s or 14:05:30 (UTC), the text of a mark, first or last [default: last] */
+                at?: string;
+                /** @description Count like another analyzer, to compare results */
+                compat?: "mat";
+                /** @description Choose which references besides strong ones keep objects alive */
+                keep?: ("soft" | "weak" | "phantom" | "finalizer" | "none")[];
+                /** @description Open the N-th dump of a file that contains several [default: the last] */
+                dump?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The number of the file */
+                source: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeapEnvelope"] & components["schemas"]["ElementsAnswer"];
                 };
             };
             /** @description The request is not valid */

@@ -55,5 +55,6 @@ type Without<T, Name extends PropertyKey> = T extends unknown ? Omit<T, Name> : 
 /** What a field or an element holds. */
 export type Value = Without<Schemas["ObjectElementRow"], "index">;
 
+export type Element = Schemas["ElementsRow"];
 export type WasteRow = Schemas["WasteExample"];
 export type AllocationNode = Schemas["AllocationsNode"];

@@ -171,7 +171,7 @@ fn write_class(class: &StandsFor, out: &mut Out) -> Result<(), Failure> {
 }
 
 /// As text, and what it retains.
-fn cells(content: &Content) -> (String, String) {
+pub fn cells(content: &Content) -> (String, String) {
     match content {
         Content::Value(value) => (value.clone(), String::new()),
         Content::Null(()) => ("null".to_owned(), String::new()),

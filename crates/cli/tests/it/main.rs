@@ -12,6 +12,7 @@ mod chain;
 mod check;
 mod classify;
 mod demo;
+mod elements;
 mod explained;
 mod groups;
 mod growth;

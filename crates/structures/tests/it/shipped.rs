@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anthill_heap::{HeapState, ObjectId, Quiet};
+use anthill_heap::{HeapState, ObjectId, Quiet, Value};
 use anthill_hprof::{Dump, Records};
 use anthill_structures::{Definitions, Kind, Model, Structures, Walker};
 use anthill_testkit::{DumpOptions, Jdk, Sample};
@@ -19,6 +19,122 @@ const UNCLEAR: [&str; 3] = [
     "HashMap of entries",
     "IdentityHashMap with nulls",
     "buildSet",
+];
+
+/// Characters, which are no elements, and one element that stands for many.
+const NOT_LISTED: [&str; 3] = ["StringBuilder", "StringBuilder, UTF-16", "nCopies"];
+
+/// A string or a number; nothing for other objects.
+fn text(dump: &Dump, value: Option<Value>) -> String {
+    let (state, records) = (&dump.state, &dump.records);
+    match value {
+        Some(Value::Object(address)) => {
+            state
+                .addresses
+                .find(address)
+                .map_or("null".to_owned(), |object| {
+                    let number = || match records.field(state, object, "value") {
+                        Some(Value::Int(value)) => value.to_string(),
+                        _ => String::new(),
+                    };
+                    records.string(state, object).unwrap_or_else(number)
+                })
+        }
+        Some(Value::Int(value)) => value.to_string(),
+        Some(Value::Long(value)) => value.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// The samples put `value 7` under `key 7` or 7, and `element 7` before `element 8`.
+fn misplaced(name: &str, listed: &[[String; 2]]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let number = |text: &str| text.rsplit(' ').next().unwrap_or_default().to_owned();
+    for [key, value] in listed {
+        let keyed = key.starts_with("key ") || key.parse::<u32>().is_ok();
+        let several = name.contains("Multimap");
+        if keyed && value.starts_with("value ") && !several && number(key) != number(value) {
+            wrong.push(format!("{name}: `{value}` under `{key}`"));
+        }
+    }
+    let keys: Vec<&str> = listed.iter().map(|[key, _]| key.as_str()).collect();
+    let all = |start: &str| {
+        listed
+            .iter()
+            .all(|[key, value]| key.is_empty() && value.starts_with(start))
+    };
+    let sides = [("keys of a", "key "), ("values of a", "value ")];
+    for (prefix, start) in sides {
+        let library = name.contains("Enum") || name.contains("Map.of");
+        if name.starts_with(prefix) && !library && !all(start) {
+            wrong.push(format!("{name}: {listed:?}"));
+        }
+    }
+    let in_order = |count: usize, start: &str| -> Vec<String> {
+        (0..count).map(|at| format!("{start}{at}")).collect()
+    };
+    let values = || listed.iter().map(|[_, value]| value.as_str());
+    match name {
+        _ if LISTS.contains(&name) && !values().eq(in_order(listed.len(), "element ")) => {
+            wrong.push(format!("{name}: {listed:?}"));
+        }
+        "LinkedHashMap" | "mutable.LinkedHashMap" if keys != in_order(keys.len(), "key ") => {
+            wrong.push(format!("{name}: {keys:?}"));
+        }
+        "TreeMap" | "ConcurrentSkipListMap" if !keys.is_sorted() => {
+            wrong.push(format!("{name}: {keys:?}"));
+        }
+        "EnumMap" if keys.len() != 2 || !values().eq(["red", ""]) => {
+            wrong.push(format!("{name}: {listed:?}"));
+        }
+        "LinkedList with nulls" if !values().eq(["", "one", ""]) => {
+            wrong.push(format!("{name}: {listed:?}"));
+        }
+        _ => {}
+    }
+    let parts = [
+        ("subList", ["2", "3", "4"].as_slice()),
+        ("subList of a subList", &["2", "3"]),
+        ("subList of a LinkedList", &["3", "4", "5"]),
+        ("subList of List.of", &["1", "2", "3"]),
+        ("unmodifiable subList", &["4", "5"]),
+        ("IntArrayList", &["1", "2", "3"]),
+    ];
+    for (part, expected) in parts {
+        if part == name && !values().eq(expected.iter().copied()) {
+            wrong.push(format!("{name}: {listed:?} instead of {expected:?}"));
+        }
+    }
+    let numbers = ["Int2IntOpenHashMap", "IntOpenHashSet"];
+    if numbers.contains(&name) {
+        let mut found: Vec<u32> = values().filter_map(|value| value.parse().ok()).collect();
+        found.sort_unstable();
+        if !found.into_iter().eq(0..listed.len() as u32) {
+            wrong.push(format!("{name}: {listed:?}"));
+        }
+    }
+    wrong
+}
+
+/// Those that give their elements in the order in which they got them.
+const LISTS: [&str; 17] = [
+    "ArrayList",
+    "Vector",
+    "Stack",
+    "LinkedList",
+    "CopyOnWriteArrayList",
+    "LinkedHashSet",
+    "CopyOnWriteArraySet",
+    "ArrayDeque",
+    "ConcurrentLinkedQueue",
+    "ConcurrentLinkedDeque",
+    "LinkedBlockingQueue",
+    "LinkedBlockingDeque",
+    "LinkedTransferQueue",
+    "ArrayBlockingQueue",
+    "kotlin ArrayDeque",
+    "ObjectArrayList",
+    "mutable.ArrayDeque",
 ];
 
 /// The structures that a sample keeps in objects of its class `Made`, by name.
@@ -75,6 +191,19 @@ pub(crate) fn compare(sample: &Sample, class: &str) -> BTreeSet<String> {
                 continue;
             }
             let truth = sample.count(name);
+            if let Some(records) = records.filter(|_| !NOT_LISTED.contains(&name.as_str())) {
+                let mut listed = Vec::new();
+                let keep = &mut |element| listed.push(element);
+                model.elements(records, head, &Quiet, keep).unwrap();
+                let listed: Vec<[String; 2]> = listed
+                    .iter()
+                    .map(|element| [element.key, element.value].map(|side| text(&dump, side)))
+                    .collect();
+                if listed.len() as u64 != truth {
+                    wrong.push(format!("{name} ({class}): {listed:?}, but it has {truth}"));
+                }
+                wrong.extend(misplaced(name, &listed));
+            }
             let by_field = walker.reported_size(head);
             let with = records.map_or("without the file", |_| "with the file");
             match instance.elements {
