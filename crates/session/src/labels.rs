@@ -108,15 +108,6 @@ impl Session {
         }
     }
 
-    /// The name of a constant of an enum.
-    pub fn enum_constant(&self, object: ObjectId) -> Option<String> {
-        let (state, records) = (self.state(), self.records());
-        if !state.extends(state.class_id(object), ENUM) {
-            return None;
-        }
-        records.string(state, records.field_object(state, object, "name")?)
-    }
-
     /// The name that a thread or a class loader was given.
     fn own_name(&self, object: ObjectId) -> Option<String> {
         let (state, records) = (self.state(), self.records());
@@ -137,6 +128,15 @@ impl Session {
     /// A class loader as results name it: `boot`, or the label of the object.
     pub fn loader_name(&self, loader: Option<ObjectId>) -> String {
         loader.map_or("boot".to_owned(), |loader| self.label(loader).to_string())
+    }
+
+    /// The name of a constant of an enum.
+    pub fn enum_constant(&self, object: ObjectId) -> Option<String> {
+        let (state, records) = (self.state(), self.records());
+        if !state.extends(state.class_id(object), ENUM) {
+            return None;
+        }
+        records.string(state, records.field_object(state, object, "name")?)
     }
 
     /// How `from` holds `to` by an edge of that kind, as one reads it in the source: `field`,
