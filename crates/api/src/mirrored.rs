@@ -108,9 +108,12 @@ mirrored! {
         /// Strings of equal contents, without the first of each. You can save the strings, and
         /// their arrays unless something else holds them.
         DuplicateStrings,
-        /// Primitive arrays of equal type and elements, without the first of each and without the
-        /// arrays of strings. You can save the arrays.
+        /// Primitive arrays of equal type and elements that are not all zero, without the first of
+        /// each and without the arrays of strings. You can save the arrays.
         DuplicateArrays,
+        /// Primitive arrays whose elements are all zero, without the arrays of strings, for
+        /// information: most are buffers, which cannot be shared.
+        ZeroArrays,
         /// `Integer`, `Long`, `Double`, … of the same class and value, without the first of each.
         /// You can save the boxes.
         DuplicateBoxes,

@@ -32,6 +32,7 @@ pub fn title(kind: WasteKind) -> &'static str {
     match kind {
         WasteKind::DuplicateStrings => "duplicate strings",
         WasteKind::DuplicateArrays => "duplicate arrays",
+        WasteKind::ZeroArrays => "zero-filled arrays",
         WasteKind::DuplicateBoxes => "duplicate boxes",
         WasteKind::BoxedNumbers => "boxed numbers",
         WasteKind::EmptyCollections => "empty collections",
@@ -50,7 +51,10 @@ pub fn rule(kind: WasteKind) -> &'static str {
             "Strings with equal contents, except the first of each, with their arrays."
         }
         WasteKind::DuplicateArrays => {
-            "Primitive arrays with equal elements, except the first of each and the arrays of strings."
+            "Primitive arrays with equal elements, not all zero, except the first of each and the arrays of strings."
+        }
+        WasteKind::ZeroArrays => {
+            "Primitive arrays with only zeros, for information: most are buffers, which cannot be shared."
         }
         WasteKind::DuplicateBoxes => "Boxes of the same class and value, except the first of each.",
         WasteKind::BoxedNumbers => {

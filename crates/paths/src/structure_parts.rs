@@ -67,6 +67,10 @@ impl<'a> StructureParts<'a> {
         if key == to {
             return Some("key".to_owned());
         }
+        let class = || stable_name(&state.class(key).name);
+        if let Some(constant) = self.session.enum_constant(key) {
+            return Some(format!("{}.{constant}", class()));
+        }
         let label = self.session.label(key);
         Some(label.detail.unwrap_or_else(|| stable_name(&label.what)))
     }

@@ -12,6 +12,7 @@ const SNIPPET: usize = 60;
 
 const THREAD: &str = "java.lang.Thread";
 const CLASS_LOADER: &str = "java.lang.ClassLoader";
+const ENUM: &str = "java.lang.Enum";
 
 /// How an object is named: `java.lang.String "text" @ 0x7f00`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +20,8 @@ pub struct Label {
     /// The class; for a class object `class` and the class it stands for, for an array with its
     /// length.
     pub what: String,
-    /// The text of a string, the name of a thread or class loader, the value in a box, the field that holds a
-    /// thread-local variable.
+    /// The text of a string, the name of a thread or class loader, the value in a box, the name of an enum
+    /// constant, the field that holds a thread-local variable.
     pub detail: Option<String>,
     /// Where it was.
     pub address: u64,
@@ -100,7 +101,9 @@ impl Session {
             }
             _ => {
                 let own_name = self.own_name(object).map(|name| quoted(&name, SNIPPET));
-                own_name.or_else(|| self.thread_local_field(object).map(str::to_owned))
+                own_name
+                    .or_else(|| self.enum_constant(object))
+                    .or_else(|| self.thread_local_field(object).map(str::to_owned))
             }
         }
     }
@@ -125,6 +128,15 @@ impl Session {
     /// A class loader as results name it: `boot`, or the label of the object.
     pub fn loader_name(&self, loader: Option<ObjectId>) -> String {
         loader.map_or("boot".to_owned(), |loader| self.label(loader).to_string())
+    }
+
+    /// The name of a constant of an enum.
+    pub fn enum_constant(&self, object: ObjectId) -> Option<String> {
+        let (state, records) = (self.state(), self.records());
+        if !state.extends(state.class_id(object), ENUM) {
+            return None;
+        }
+        records.string(state, records.field_object(state, object, "name")?)
     }
 
     /// How `from` holds `to` by an edge of that kind, as one reads it in the source: `field`,

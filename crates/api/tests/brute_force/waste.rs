@@ -54,6 +54,11 @@ fn every_kind_of_waste_is_counted() {
             "arrays"
         );
         assert_eq!(
+            found(WasteKind::ZeroArrays),
+            zero_arrays(brute_force),
+            "zero-filled arrays"
+        );
+        assert_eq!(
             found(WasteKind::DuplicateBoxes),
             boxes(brute_force),
             "boxes"
@@ -132,18 +137,40 @@ fn strings(brute_force: &BruteForce) -> Wasted {
     wasted
 }
 
-/// All but the first of equal arrays of numbers that belong to no string.
-fn arrays(brute_force: &BruteForce) -> Wasted {
+/// The arrays of numbers that belong to no string.
+fn number_arrays<'t>(brute_force: &'t BruteForce) -> impl Iterator<Item = (&'t Contents, usize)> {
     let strings = live_of(brute_force, "java.lang.String");
     let of_strings = strings.filter_map(|string| brute_force.field_node(string, "value"));
     let of_strings: Set = of_strings.fold(0, |set, array| set | one(array));
-    let contents = |node: usize| match &brute_force.object(node)?.contents {
-        contents @ (Contents::Bytes(_) | Contents::Ints(_)) => Some(format!("{contents:?}")),
+    let others = nodes(brute_force.live & !of_strings);
+    others.filter_map(|node| match &brute_force.object(node)?.contents {
+        contents @ (Contents::Bytes(_) | Contents::Ints(_)) => Some((contents, node)),
         _ => None,
-    };
-    let arrays =
-        nodes(brute_force.live & !of_strings).filter_map(|node| Some((contents(node)?, node)));
+    })
+}
+
+/// Whether there are elements, and all of them are zero.
+fn is_zero(contents: &Contents) -> bool {
+    match contents {
+        Contents::Bytes(bytes) => !bytes.is_empty() && bytes.iter().all(|&byte| byte == 0),
+        Contents::Ints(ints) => !ints.is_empty() && ints.iter().all(|&int| int == 0),
+        _ => false,
+    }
+}
+
+/// All but the first of equal arrays of numbers that are not only zeros.
+fn arrays(brute_force: &BruteForce) -> Wasted {
+    let arrays = number_arrays(brute_force).filter(|(contents, _)| !is_zero(contents));
+    let arrays = arrays.map(|(contents, node)| (format!("{contents:?}"), node));
     all_but_the_first(brute_force, equal(arrays))
+}
+
+fn zero_arrays(brute_force: &BruteForce) -> Wasted {
+    let mut found = Wasted::default();
+    number_arrays(brute_force)
+        .filter(|(contents, _)| is_zero(contents))
+        .for_each(|(_, node)| found.add(brute_force.size(node), 0));
+    found
 }
 
 fn boxes(brute_force: &BruteForce) -> Wasted {

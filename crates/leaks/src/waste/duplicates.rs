@@ -1,12 +1,14 @@
 //! Objects of equal contents, found by sorting 96-bit hashes of what is in the file: that two different
 //! contents share one is less likely than a memory error (10^-11 for a billion objects).
 
+use std::sync::{Mutex, PoisonError};
+
 use anthill_heap::{BitSet, ClassKind, ObjectId};
 use anthill_hprof::Cursor;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use super::finding::{Collector, Detail, Finding, Row, WasteKind};
+use super::finding::{Collector, Detail, Finding, Row, RowsByClass, WasteKind};
 use super::holders::Holders;
 use super::{WasteInput, is_primitive_array};
 
@@ -56,14 +58,17 @@ impl Compared {
     }
 }
 
-/// Arrays of primitives that belong to no string: all but one of equal ones could be saved.
+/// Arrays of primitives that belong to no string: of equal ones all but one could be saved. Those that have
+/// only zeros are not counted as equal: mostly they are buffers, which nobody can share.
 pub(super) fn arrays<'a>(
     input: &WasteInput<'a>,
     of_strings: &BitSet,
     holders: &mut Holders<'a>,
-) -> Finding {
+) -> [Finding; 2] {
     let state = input.graph.state;
     let wanted = input.classes_that(|class| is_primitive_array(class.kind));
+    let is_zero = |contents: &[u8]| !contents.is_empty() && contents.iter().all(|&byte| byte == 0);
+    let zeros = Mutex::new(Vec::new());
     let compared = Compared::new(input, &wanted, |[cursor, _], array| {
         let ClassKind::Array(element) = state.class(array).kind else {
             return None;
@@ -71,10 +76,36 @@ pub(super) fn arrays<'a>(
         if of_strings.contains(array) {
             return None;
         }
-        Some(key_of(cursor.raw(state, array)?, element as u64))
+        let contents = cursor.raw(state, array)?;
+        if is_zero(contents) {
+            zeros
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(array);
+            return None;
+        }
+        Some(key_of(contents, element as u64))
     });
     let mut collector = Collector::new(WasteKind::DuplicateArrays, holders);
     compared.each_group(|group| all_but_one(input, group, &mut collector));
+    let equal = collector.finish(input.most);
+    let mut zeros = zeros.into_inner().unwrap_or_else(PoisonError::into_inner);
+    zeros.sort_unstable();
+    [equal, zero_arrays(input, &zeros, holders)]
+}
+
+fn zero_arrays<'a>(
+    input: &WasteInput<'a>,
+    arrays: &[ObjectId],
+    holders: &mut Holders<'a>,
+) -> Finding {
+    let mut collector = Collector::new(WasteKind::ZeroArrays, holders);
+    let mut rows = RowsByClass::default();
+    for &array in arrays {
+        collector.add(array, input.graph.size(array), 0);
+        rows.add(input.graph.state.class_id(array), array, 0, Detail::None);
+    }
+    rows.into_rows().for_each(|row| collector.row(row));
     collector.finish(input.most)
 }
 

@@ -14,8 +14,10 @@ use super::holders::{Holder, Holders, Tally};
 pub enum WasteKind {
     /// Strings of equal contents: all but one of each.
     DuplicateStrings,
-    /// Arrays of primitives, equal in type and contents, that belong to no string.
+    /// Arrays of primitives, equal in type and contents and not only zeros, that belong to no string.
     DuplicateArrays,
+    /// Arrays of primitives in which every element is zero, for information.
+    ZeroArrays,
     /// `Integer`s and so on of equal values.
     DuplicateBoxes,
     /// All of them, for information.

@@ -81,7 +81,7 @@ fn find(input: &WasteInput) -> Result<Vec<Finding>, Cancelled> {
     let string_arrays = StringArrays::new(input);
     let mut findings = vec![strings::duplicates(input, &string_arrays, &mut holders)];
     stage("comparing arrays")?;
-    findings.push(duplicates::arrays(input, &string_arrays.all, &mut holders));
+    findings.extend(duplicates::arrays(input, &string_arrays.all, &mut holders));
     drop(string_arrays);
     stage("comparing boxed numbers")?;
     findings.push(boxes::all(input, &mut holders));

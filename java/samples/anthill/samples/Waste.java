@@ -32,6 +32,7 @@ final class Waste {
     static String[] names;
     static String[] shared;
     static long[][] series;
+    static byte[][] buffers;
     static Integer[] boxes;
     static List<Object> touched = new ArrayList<>();
     static List<Object> untouched = new ArrayList<>();
@@ -88,6 +89,8 @@ final class Waste {
         Console.truth("duplicate strings in names", count - DISTINCT);
         Console.truth("duplicate strings in shared", count - 1);
         Console.truth("duplicate arrays in series", count - DISTINCT);
+        Console.truth("zero-filled arrays in buffers", count);
+        Console.truth("duplicate arrays in buffers", 0);
         Console.truth("duplicate boxes in boxes", count - DISTINCT);
         Console.truth("boxed numbers in boxes", count);
         Console.truth("empty collections in touched", 10 * count);
@@ -110,6 +113,7 @@ final class Waste {
         names = new String[count];
         shared = new String[count];
         series = new long[count][32];
+        buffers = new byte[count][64];
         boxes = new Integer[count];
         String text = "a text that all share: " + count;
         for (int i = 0; i < count; i++) {

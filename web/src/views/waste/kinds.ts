@@ -9,7 +9,11 @@ const KINDS: Record<WasteKind, { title: string; what: string }> = {
   },
   "duplicate-arrays": {
     title: "Duplicate arrays",
-    what: "Arrays with equal elements, not counting the first of each.",
+    what: "Arrays with equal elements, not all zero, not counting the first of each.",
+  },
+  "zero-arrays": {
+    title: "Zero-filled arrays",
+    what: "Arrays with only zeros. Most are buffers, which cannot be shared.",
   },
   "duplicate-boxes": {
     title: "Duplicate boxes",
