@@ -25,6 +25,7 @@ const OWN_LISTS = new Set([
   "sources.list as other (other.id)",
   "KEYS as [keys, what] (keys)",
   "presets as one (one.by)",
+  "FORMS as form (form.extension)",
 ]);
 
 const SOURCES = fileURLToPath(new URL(".", import.meta.url));

@@ -13,7 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::heap::steps;
-use crate::{Basis, Error, Limit, Percent, Question, Series, SeriesQuestion, with_definitions};
+use crate::{
+    Address, Basis, Error, Limit, Percent, Question, Series, SeriesQuestion, with_definitions,
+};
 use states::States;
 
 /// Find data structures that grow from dump to dump, or over a recording
@@ -233,6 +235,8 @@ pub struct Changes {
 pub struct Structure {
     /// How the structure is held, and its class.
     pub name: String,
+    /// The address of the structure's head in the last state.
+    pub address: Address,
     /// Whether the structure was recognized only by how it is held.
     pub approximate: bool,
     /// Whether the structure did not exist in the first state.
@@ -487,6 +491,7 @@ fn structures(
         let sites = window.allocation_sites(one)?.into_iter();
         Ok(Structure {
             name,
+            address: Address(last.address(last.head(one.last().number)?)),
             approximate: !is_sure(&one.key),
             born: one.is_born(),
             replaces: one.replaces,

@@ -3,6 +3,7 @@
 
 #![warn(missing_docs)]
 
+mod compress;
 mod document;
 mod events;
 mod guard;

@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
+use crate::compress::compress;
 use crate::document::Document;
 use crate::events::Events;
 use crate::guard::{self, Guard};
@@ -51,6 +52,7 @@ pub(crate) fn router(open: Arc<Sources>, published: Events, guard: Guard) -> Rou
         .route("/api/v1/openapi.json", get(description))
         .route("/api/{*rest}", get(unknown))
         .fallback(pages::page)
+        .layer(middleware::from_fn(compress))
         .layer(middleware::from_fn_with_state(guard, guard::check))
         .with_state(server)
 }

@@ -3494,6 +3494,8 @@ export interface components {
         GrowthStructure: {
             /** @description How the structure is held, and its class. */
             name: string;
+            /** @description The address of the structure's head in the last state. */
+            address: string;
             /** @description Whether the structure was recognized only by how it is held. */
             approximate: boolean;
             /** @description Whether the structure did not exist in the first state. */

@@ -46,11 +46,11 @@ class Route {
     return this.place.params;
   }
 
-  /** The address of a view of this source, with the choices that hold for all views. */
-  href(view: string, params: RouteParams = {}): string {
+  /** The address of a view of this source or another one, with the choices that hold for all views. */
+  href(view: string, params: RouteParams = {}, source = this.source): string {
     const sticky: RouteParams = {};
     for (const name of STICKY) if (this.params[name]) sticky[name] = this.params[name];
-    return print({ source: this.source, view, params: { ...sticky, ...params } });
+    return print({ source, view, params: { ...sticky, ...params } });
   }
 
   go(view: string, params: RouteParams = {}): void {

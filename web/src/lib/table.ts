@@ -12,8 +12,13 @@ export function csv(table: Table): string {
   return [line(table.columns), ...table.rows.map(line)].join("\r\n") + "\r\n";
 }
 
+/** Texts that a spreadsheet would take for a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+
 function field(cell: Cell): string {
-  const text = cell === null || cell === undefined ? "" : String(cell);
+  let text = cell === null || cell === undefined ? "" : String(cell);
+  // An apostrophe makes it a text again; numbers stay numbers.
+  if (typeof cell === "string" && FORMULA.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
