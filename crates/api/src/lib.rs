@@ -24,6 +24,7 @@ pub mod histogram;
 pub mod inspect;
 mod mirrored;
 mod names;
+pub mod notes;
 pub mod object;
 pub mod objects;
 mod options;

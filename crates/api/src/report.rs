@@ -17,6 +17,7 @@ use anthill_session::{Analysis, Grouping, Session, frame_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::notes::Notes;
 use crate::redaction::{Redaction, Redactor};
 use crate::registry::write_json;
 use crate::{
@@ -61,6 +62,16 @@ pub struct Report {
     pub redact: Option<Redact>,
     /// Skip the waste and the treemap, which take longer to compute than the suspects
     pub brief: bool,
+}
+
+impl Report {
+    /// What a person noted on the heap, for documents; nothing where something is to be hidden.
+    pub fn notes(&self, heap: &Heap) -> Notes {
+        match self.redact {
+            None => Notes::of(heap),
+            Some(_) => Notes::default(),
+        }
+    }
 }
 
 impl Default for Report {

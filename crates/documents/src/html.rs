@@ -2,16 +2,17 @@
 
 use std::fmt::Write;
 
+use anthill_api::notes::Notes;
 use anthill_api::report::{Answer, Owner, Pattern, Severity, Suspect, Timeline};
 use anthill_api::waste::{Answer as Waste, Kind};
 
-use crate::{timeline, treemap, waste};
+use crate::{timeline, treemap, waste, words};
 use anthill_api::units::{bytes, count, counted, share};
 
 const STYLE: &str = include_str!("report.css");
 
-/// The report as a page that needs no other file.
-pub fn page(document: &Answer) -> String {
+/// The report as a page that needs no other file, with what a person noted.
+pub fn page(document: &Answer, notes: &Notes) -> String {
     let file = escaped(&document.file);
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -20,6 +21,7 @@ pub fn page(document: &Answer) -> String {
          <header>\n<h1>Leak suspects</h1>\n<p class=\"file\">{file}</p>\n</header>\n<main>\n"
     );
     add_headline(&mut out, document);
+    add_notes(&mut out, notes);
     if let Some(timeline) = &document.timeline {
         add_timeline(&mut out, timeline);
     }
@@ -87,6 +89,23 @@ fn add_headline(out: &mut String, document: &Answer) {
             escaped(missing)
         );
     }
+}
+
+fn add_notes(out: &mut String, notes: &Notes) {
+    if notes.notes.is_empty() {
+        return;
+    }
+    *out += "<section>\n<h2>Notes</h2>\n<dl class=\"notes\">\n";
+    for note in &notes.notes {
+        let _ = writeln!(
+            out,
+            "<dt>{} <code>{}</code></dt><dd>{}</dd>",
+            words::subject(note.kind),
+            escaped(&note.label),
+            escaped(&note.text)
+        );
+    }
+    *out += "</dl>\n</section>\n";
 }
 
 fn add_timeline(out: &mut String, timeline: &Timeline) {

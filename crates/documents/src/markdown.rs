@@ -2,14 +2,15 @@
 
 use std::fmt::Write;
 
+use anthill_api::notes::Notes;
 use anthill_api::report::{Answer, Owner, Pattern, Severity, Suspect};
 use anthill_api::waste::Answer as Waste;
 
-use crate::waste;
+use crate::{waste, words};
 use anthill_api::units::{bytes, count, share};
 
-/// The report as Markdown.
-pub fn text(document: &Answer) -> String {
+/// The report as Markdown, with what a person noted.
+pub fn text(document: &Answer, notes: &Notes) -> String {
     let mut out = format!("# Leak suspects in {}\n\n", escaped(&document.file));
     let _ = writeln!(
         out,
@@ -21,6 +22,16 @@ pub fn text(document: &Answer) -> String {
     );
     for missing in &document.missing {
         let _ = writeln!(out, "> missing: {}\n", escaped(missing));
+    }
+    if !notes.notes.is_empty() {
+        out += "## Notes\n\n";
+        for note in &notes.notes {
+            let subject = words::subject(note.kind);
+            let lines: Vec<String> = note.text.lines().map(escaped).collect();
+            let text = lines.join("  \n  ");
+            let _ = writeln!(out, "- {subject} {}: {text}", code(&note.label));
+        }
+        out.push('\n');
     }
     if let Some(full) = &document.out_of_memory {
         let (sentence, frames) = (escaped(&full.sentence), full.thread.frames.join("\n"));

@@ -1,6 +1,7 @@
 //! Words that several documents have, and texts that fit into a width.
 
 use anthill_api::check::Verdict;
+use anthill_api::notes::NoteKind;
 use anthill_trace::elapsed;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -24,6 +25,16 @@ fn prefix(chars: impl Iterator<Item = char>, width: usize) -> String {
             fits
         })
         .collect()
+}
+
+/// What a note is about.
+pub(crate) fn subject(kind: NoteKind) -> &'static str {
+    match kind {
+        NoteKind::Object => "object",
+        NoteKind::Group => "group",
+        NoteKind::Suspect => "suspect",
+        NoteKind::View => "view",
+    }
 }
 
 /// `first in …, worst in …, for 3m`; nothing if there is one state only.

@@ -1,5 +1,6 @@
 //! Answers as documents to save: the report, as `anthill report -o` writes it.
 
+use anthill_api::notes::Notes;
 use anthill_api::registry::{Given, Parsed};
 use anthill_api::report::{Answer, Report};
 use anthill_api::{Definitions, Error, HeapQuestion, Question, read};
@@ -14,7 +15,7 @@ pub(crate) struct Document {
     pub(crate) media_type: &'static str,
     /// What it is, for the description of the API.
     pub(crate) about: &'static str,
-    write: fn(&Answer) -> String,
+    write: fn(&Answer, &Notes) -> String,
 }
 
 /// All of them.
@@ -48,7 +49,8 @@ impl Document {
         report.check(&Definitions::default())?;
         Ok(Parsed::Heap(Box::new(move |heap, out| {
             let answer = report.answer(heap)?;
-            Ok(out.write_all((self.write)(&answer).as_bytes())?)
+            let notes = report.notes(heap);
+            Ok(out.write_all((self.write)(&answer, &notes).as_bytes())?)
         })))
     }
 }

@@ -8,6 +8,7 @@ mod document;
 mod events;
 mod guard;
 mod jobs;
+mod notes;
 mod openapi;
 mod pages;
 mod prefetch;

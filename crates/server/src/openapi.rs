@@ -1,14 +1,18 @@
 //! The description of the API (OpenAPI), made from the types of questions and answers, so that it cannot say anything else than they
 //! do.
 
+use std::iter;
+
+use anthill_api::notes::{NoteKind, Notes};
 use anthill_api::registry::{Listed, QUESTIONS, Subject};
-use anthill_api::{Envelope, Kind, Opt, SeriesEnvelope};
+use anthill_api::{Envelope, HeapOptions, Kind, Opt, SeriesEnvelope, options};
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::document::{DOCUMENTS, Document};
 use crate::events::Event;
+use crate::notes::NoteToKeep;
 use crate::questions::{LATER, heap_options};
 use crate::sources::SourcesAnswer;
 
@@ -32,6 +36,8 @@ pub fn description(files: Option<usize>) -> Value {
             }
         }
     }
+    let path = "/api/v1/sources/{source}/notes".to_owned();
+    paths.insert(path, notes(files, &mut types));
     paths.insert("/api/v1/events".to_owned(), events(&mut types));
     paths.insert("/api/v1/jobs/{job}".to_owned(), cancelling());
     let mut schemas = types.take_definitions(true);
@@ -83,6 +89,35 @@ fn events(types: &mut SchemaGenerator) -> Value {
             "content": { "text/event-stream": { "x-item-schema": schema } },
         } })),
     } })
+}
+
+/// Notes are listed, kept and deleted; each way all of them come back.
+fn notes(files: Option<usize>, types: &mut SchemaGenerator) -> Value {
+    let schema = schema_of::<Notes>(types);
+    let to_keep = schema_of::<NoteToKeep>(types);
+    let kind = schema_of::<NoteKind>(types);
+    let heap = options::<HeapOptions>();
+    let heap: Vec<Value> = iter::once(source_number(files))
+        .chain(heap.iter().map(parameter))
+        .collect();
+    let operation = |summary: &str| {
+        let mut operation = answering(summary, &schema);
+        operation["parameters"] = heap.clone().into();
+        add_failures(&mut operation["responses"]);
+        operation
+    };
+    let mut keep = operation("Keep a note, or replace the one about the same");
+    keep["requestBody"] = json!({
+        "required": true,
+        "content": { "application/json": { "schema": to_keep } },
+    });
+    let mut delete = operation("Delete a note");
+    let named = [
+        json!({ "name": "kind", "in": "query", "required": true, "schema": kind }),
+        json!({ "name": "about", "in": "query", "required": true, "schema": { "type": "string" } }),
+    ];
+    delete["parameters"] = [heap.clone(), named.to_vec()].concat().into();
+    json!({ "get": operation("List the notes on a heap"), "put": keep, "delete": delete })
 }
 
 fn cancelling() -> Value {
@@ -170,21 +205,29 @@ fn saving(document: Document, question: &Listed, files: Option<usize>) -> Value 
     } })
 }
 
-fn parameters(question: &Listed, files: Option<usize>) -> Vec<Value> {
+fn number_schema(files: Option<usize>) -> Value {
     let mut number = json!({ "type": "integer", "minimum": 0 });
     if let Some(files) = files {
         number["maximum"] = json!(files.saturating_sub(1));
     }
-    let mut parameters = vec![json!({
+    number
+}
+
+fn source_number(files: Option<usize>) -> Value {
+    json!({
         "name": "source", "in": "path", "required": true,
         "description": "The number of the file",
-        "schema": number,
-    })];
+        "schema": number_schema(files),
+    })
+}
+
+fn parameters(question: &Listed, files: Option<usize>) -> Vec<Value> {
+    let mut parameters = vec![source_number(files)];
     if question.subject == Subject::Series {
         parameters.push(json!({
             "name": LATER, "in": "query", "required": false,
             "description": "The numbers of later files",
-            "schema": { "type": "array", "items": number },
+            "schema": { "type": "array", "items": number_schema(files) },
         }));
     }
     let options = [(question.options)(), heap_options(question)].concat();

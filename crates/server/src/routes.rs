@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -21,6 +21,7 @@ use crate::document::Document;
 use crate::events::Events;
 use crate::guard::{self, Guard};
 use crate::jobs::{Jobs, Watched};
+use crate::notes::{self, LONGEST_REQUEST, Wish};
 use crate::questions::Question;
 use crate::reply::{Error, Piece, Reply};
 use crate::sources::Sources;
@@ -47,6 +48,10 @@ pub(crate) fn router(open: Arc<Sources>, published: Events, guard: Guard) -> Rou
     Router::new()
         .route("/api/v1/sources", get(sources))
         .route("/api/v1/sources/{source}/{question}", get(answer))
+        .route(
+            "/api/v1/sources/{source}/notes",
+            get(notes).put(keep_note).delete(delete_note),
+        )
         .route("/api/v1/events", get(events))
         .route("/api/v1/jobs/{job}", delete(cancel))
         .route("/api/v1/openapi.json", get(description))
@@ -91,6 +96,69 @@ async fn cancel(State(server): State<Server>, job: Named<String>) -> Response {
     }
 }
 
+async fn notes(
+    State(server): State<Server>,
+    source: Named<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    grant(server, source, options_of(query), Wish::List).await
+}
+
+async fn keep_note(
+    State(server): State<Server>,
+    source: Named<String>,
+    RawQuery(query): RawQuery,
+    body: Body,
+) -> Response {
+    let Ok(body) = to_bytes(body, LONGEST_REQUEST).await else {
+        return failed(Error::bad_request("the note is too long"));
+    };
+    match serde_json::from_slice(&body) {
+        Ok(note) => grant(server, source, options_of(query), Wish::Keep(note)).await,
+        Err(error) => failed(Error::bad_request(format!("not a note: {error}"))),
+    }
+}
+
+async fn delete_note(
+    State(server): State<Server>,
+    source: Named<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let mut options = options_of(query);
+    match Wish::deleting(&mut options) {
+        Ok(wish) => grant(server, source, options, wish).await,
+        Err(error) => failed(error),
+    }
+}
+
+async fn grant(
+    server: Server,
+    source: Named<String>,
+    options: Vec<(String, String)>,
+    wish: Wish,
+) -> Response {
+    let Ok(Path(source)) = source else {
+        return unreadable();
+    };
+    let Ok(number) = source.parse() else {
+        return failed(Error::NotFound(format!("unknown source {source}")));
+    };
+    let done =
+        tokio::task::spawn_blocking(move || notes::grant(&server.open, number, &options, wish));
+    match done.await {
+        Ok(Ok(notes)) => Json(notes).into_response(),
+        Ok(Err(error)) => failed(error),
+        Err(_) => failed(Error::Internal("no response".to_owned())),
+    }
+}
+
+fn options_of(query: Option<String>) -> Vec<(String, String)> {
+    let query = query.unwrap_or_default();
+    form_urlencoded::parse(query.as_bytes())
+        .into_owned()
+        .collect()
+}
+
 async fn answer(
     State(server): State<Server>,
     named: Named<(String, String)>,
@@ -103,12 +171,10 @@ async fn answer(
     let Ok(source) = source.parse() else {
         return failed(Error::NotFound(format!("unknown source {source}")));
     };
-    let query = query.unwrap_or_default();
-    let options = form_urlencoded::parse(query.as_bytes()).into_owned();
     let question = Question {
         source,
         name,
-        options: options.collect(),
+        options: options_of(query),
     };
     let document = question.document();
     let job = headers.get(JOB).and_then(|job| job.to_str().ok());

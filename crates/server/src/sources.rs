@@ -45,6 +45,8 @@ pub(crate) struct Sources {
     answers: Mutex<Recent<String, Arc<Vec<u8>>>>,
     layers: Mutex<Recent<String, Arc<Layers>>>,
     flights: Flights,
+    /// Counts the changes of notes, which documents contain.
+    pub(crate) notes: Mutex<u64>,
     status: Mutex<Vec<Status>>,
     /// What reads the files.
     reading: Vec<Arc<Job>>,
@@ -124,6 +126,7 @@ impl Sources {
             answers: Mutex::new(Recent::new(MOST_ANSWERS)),
             layers: Mutex::new(Recent::new(MOST_LAYERS)),
             flights: Flights::default(),
+            notes: Mutex::default(),
             status: Mutex::new(status),
         })
     }
@@ -203,7 +206,19 @@ impl Sources {
             name,
             options,
         } = question;
-        format!("{source} {name} {options:?} {lengths:?}")
+        let notes = question.document().map(|_| *lock(&self.notes));
+        format!("{source} {name} {options:?} {lengths:?} {notes:?}")
+    }
+
+    /// The heap that a file has, or a state of it.
+    pub(crate) fn heap_of(&self, source: usize, options: &HeapOptions) -> Result<Heap, Error> {
+        let file = self
+            .files
+            .get(source)
+            .ok_or_else(|| Error::NotFound(format!("no source {source}")))?;
+        let open = options.open_at(options.point(), IndexFolder::Cache)?;
+        let reporter = Reporter::new(source, self.events.clone());
+        Ok(self.heap(file, open, &reporter)?)
     }
 
     /// Answers a question that nobody asked yet, so that whoever does need not wait.

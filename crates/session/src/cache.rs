@@ -10,6 +10,7 @@ use anthill_index::Key;
 use rustc_hash::FxBuildHasher;
 
 use crate::groups::is_kept_group;
+use crate::notes::is_notes;
 
 /// In the folder of each dump: where the dump is. It is written again whenever its index is used.
 const SOURCE: &str = "source";
@@ -76,7 +77,7 @@ impl IndexFolder {
 }
 
 /// Drops the indexes of dumps that are gone, and of those that nobody opened for long; for these,
-/// groups that somebody keeps stay.
+/// groups and notes that somebody keeps stay.
 fn tidy(base: &Path, now: SystemTime) -> io::Result<()> {
     for folder in fs::read_dir(base)? {
         let folder = folder?.path();
@@ -106,7 +107,10 @@ fn drop_indexes(folder: &Path) -> io::Result<()> {
         let name = entry.file_name();
         if entry.file_type()?.is_dir() {
             drop_indexes(&entry.path())?;
-        } else if !is_kept_group(&name.to_string_lossy()) && name != SOURCE {
+            continue;
+        }
+        let file = name.to_string_lossy();
+        if !is_kept_group(&file) && !is_notes(&file) && name != SOURCE {
             fs::remove_file(entry.path())?;
         }
     }
@@ -139,7 +143,13 @@ mod tests {
     fn cache(base: &Path, name: &str, source: &Path) -> PathBuf {
         let folder = base.join(name);
         fs::create_dir_all(folder.join("state-1")).unwrap();
-        for file in ["heap", "group-mine", "state-1/heap", "state-1/group-mine"] {
+        for file in [
+            "heap",
+            "group-mine",
+            "notes",
+            "state-1/heap",
+            "state-1/group-mine",
+        ] {
             fs::write(folder.join(file), "content").unwrap();
         }
         fs::write(folder.join(SOURCE), source.to_str().unwrap()).unwrap();
@@ -147,7 +157,13 @@ mod tests {
     }
 
     fn there(folder: &Path) -> Vec<&'static str> {
-        let files = ["heap", "group-mine", "state-1/heap", "state-1/group-mine"];
+        let files = [
+            "heap",
+            "group-mine",
+            "notes",
+            "state-1/heap",
+            "state-1/group-mine",
+        ];
         let there = files.into_iter();
         there.filter(|file| folder.join(file).exists()).collect()
     }
@@ -165,7 +181,7 @@ mod tests {
         fs::create_dir(&stranger).unwrap();
 
         let all = there(&used);
-        assert_eq!(all.len(), 4);
+        assert_eq!(all.len(), 5);
         tidy(base.path(), SystemTime::now()).unwrap();
         assert_eq!(there(&used), all);
         assert_eq!(there(&away), all);
@@ -174,7 +190,7 @@ mod tests {
 
         tidy(base.path(), SystemTime::now() + 2 * UNUSED).unwrap();
         for old in [used, away] {
-            assert_eq!(there(&old), ["group-mine", "state-1/group-mine"]);
+            assert_eq!(there(&old), ["group-mine", "notes", "state-1/group-mine"]);
         }
         assert!(stranger.exists());
     }

@@ -15,6 +15,7 @@ mod fillers;
 mod followed;
 mod groups;
 mod labels;
+mod notes;
 mod ownership;
 mod platform;
 mod recording;

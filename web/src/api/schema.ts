@@ -625,6 +625,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sources/{source}/loaders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show class loaders: what they load, how much they keep alive, and what holds them
+         * @description A row shows the name of the class loader or the context path of its web application, the state of the application (Tomcat), the jars and directories that it loads from, the number of its classes and their objects, and its retained size. Class loaders of stopped applications should be gone: their rows list everything that still holds them.
+         */
+        get: operations["loaders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sources/{source}/threads": {
         parameters: {
             query?: never;
@@ -768,6 +788,286 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sources/{source}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the notes on a heap */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description Open this state of a recording: gc:N, #N, a time such as 2m30s or 14:05:30 (UTC), the text of a mark, first or last [default: last] */
+                    at?: string;
+                    /** @description Count like another analyzer, to compare results */
+                    compat?: "mat";
+                    /** @description Choose which references besides strong ones keep objects alive */
+                    keep?: ("soft" | "weak" | "phantom" | "finalizer" | "none")[];
+                    /** @description Open the N-th dump of a file that contains several [default: the last] */
+                    dump?: number;
+                };
+                header?: never;
+                path: {
+                    /** @description The number of the file */
+                    source: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Notes"];
+                    };
+                };
+                /** @description The request is not valid */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The token is missing or from an earlier run */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The request comes from another site */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Nothing was found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The request was cancelled */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The host is not the printed one */
+                421: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        /** Keep a note, or replace the one about the same */
+        put: {
+            parameters: {
+                query?: {
+                    /** @description Open this state of a recording: gc:N, #N, a time such as 2m30s or 14:05:30 (UTC), the text of a mark, first or last [default: last] */
+                    at?: string;
+                    /** @description Count like another analyzer, to compare results */
+                    compat?: "mat";
+                    /** @description Choose which references besides strong ones keep objects alive */
+                    keep?: ("soft" | "weak" | "phantom" | "finalizer" | "none")[];
+                    /** @description Open the N-th dump of a file that contains several [default: the last] */
+                    dump?: number;
+                };
+                header?: never;
+                path: {
+                    /** @description The number of the file */
+                    source: number;
+                };
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["NoteToKeep"];
+                };
+            };
+            responses: {
+                /** @description The answer */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Notes"];
+                    };
+                };
+                /** @description The request is not valid */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The token is missing or from an earlier run */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The request comes from another site */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Nothing was found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The request was cancelled */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The host is not the printed one */
+                421: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
+        post?: never;
+        /** Delete a note */
+        delete: {
+            parameters: {
+                query: {
+                    /** @description Open this state of a recording: gc:N, #N, a time such as 2m30s or 14:05:30 (UTC), the text of a mark, first or last [default: last] */
+                    at?: string;
+                    /** @description Count like another analyzer, to compare results */
+                    compat?: "mat";
+                    /** @description Choose which references besides strong ones keep objects alive */
+                    keep?: ("soft" | "weak" | "phantom" | "finalizer" | "none")[];
+                    /** @description Open the N-th dump of a file that contains several [default: the last] */
+                    dump?: number;
+                    kind: components["schemas"]["NoteKind"];
+                    about: string;
+                };
+                header?: never;
+                path: {
+                    /** @description The number of the file */
+                    source: number;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Notes"];
+                    };
+                };
+                /** @description The request is not valid */
+                400: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The token is missing or from an earlier run */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The request comes from another site */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description Nothing was found */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The request was cancelled */
+                409: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+                /** @description The host is not the printed one */
+                421: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Error"];
+                    };
+                };
+            };
+        };
         options?: never;
         head?: never;
         patch?: never;
@@ -2919,6 +3219,64 @@ export interface components {
         StructuresHealth: "" | "empty" | "sparse" | "degenerate";
         /** @description Where a data structure is among the others. */
         StructuresPlace: "top-level" | "element" | "part" | "view";
+        /** @description The class loaders of a heap. */
+        LoadersAnswer: {
+            /** @description The class loaders that have classes, in the order of `--sort`. */
+            rows: components["schemas"]["LoadersRow"][];
+            /**
+             * Format: uint
+             * @description The number of rows that `--limit` left out.
+             */
+            omitted: number;
+            /**
+             * Format: uint64
+             * @description Bytes of the reachable heap.
+             */
+            reachable: number;
+        };
+        /** @description A class loader with what it loads and what holds it. */
+        LoadersRow: {
+            /** @description The class loader; null for the boot class loader, which is no object. */
+            loader: components["schemas"]["ObjectName"] | null;
+            /** @description The name that the program gave the class loader; `boot` for the boot class loader; null if it has none. */
+            name: string | null;
+            /** @description The context path of its web application (Tomcat); otherwise null. */
+            context: string | null;
+            /** @description The state of its web application (Tomcat's `LifecycleState`); otherwise null. */
+            state: string | null;
+            /** @description Whether its application was stopped: the class loader should be gone. */
+            stopped: boolean;
+            /** @description The jars and directories that it loads from, as far as it lists them, at most 100. */
+            places: string[];
+            /** @description The class loader that it asks first; null if that is the boot class loader. */
+            parent: components["schemas"]["ObjectName"] | null;
+            /**
+             * Format: uint64
+             * @description The number of classes that it defined, without arrays.
+             */
+            classes: number;
+            /**
+             * Format: uint64
+             * @description The number of objects of these classes.
+             */
+            objects: number;
+            /**
+             * Format: uint64
+             * @description Shallow size of these objects in bytes.
+             */
+            shallow: number;
+            /**
+             * Format: uint64
+             * @description Bytes that would be freed with the class loader, with its classes and all that only they keep
+             *     alive; for the boot class loader, with all objects of its classes.
+             */
+            retained: number;
+            /**
+             * @description Everything that holds the class loader if it is stopped; otherwise how its shortest path starts.
+             *     Empty if it is unreachable.
+             */
+            held_by: string[];
+        };
         /** @description The threads of a heap. */
         ThreadsAnswer: {
             /** @description Always true. Older versions gave estimates. */
@@ -4096,6 +4454,52 @@ export interface components {
         };
         /** @description What a node of the tree stands for. */
         AllocationsKind: "program" | "method" | "unknown" | "objects";
+        /** @description All notes on a heap. */
+        Notes: {
+            /** @description In the order in which they were first written. */
+            notes: components["schemas"]["Note"][];
+        };
+        /** @description A note, or a bookmark if it has no text. */
+        Note: {
+            /** @description What the note is about. */
+            kind: components["schemas"]["NoteKind"];
+            /**
+             * @description The address of the object, the expression of the group, the fingerprint of the suspect, or the
+             *     view with its choices.
+             */
+            about: string;
+            /** @description What people call it. */
+            label: string;
+            /** @description The text of the note; empty for a bookmark. */
+            text: string;
+            /**
+             * Format: uint64
+             * @description When it was written, in milliseconds since 1970.
+             */
+            written_ms: number;
+        };
+        /** @description What a note is about. */
+        NoteKind: "object" | "group" | "suspect" | "view";
+        /** @description A note as a page sends it. */
+        NoteToKeep: {
+            /** @description What the note is about. */
+            kind: components["schemas"]["NoteKind"];
+            /**
+             * @description The address of the object, the expression of the group, the fingerprint of the suspect, or the
+             *     view with its choices.
+             */
+            about: string;
+            /**
+             * @description What people call it; an object is called by what it is.
+             * @default
+             */
+            label: string;
+            /**
+             * @description The text of the note; empty for a bookmark.
+             * @default
+             */
+            text: string;
+        };
         /** @description What pages are told without asking. */
         Event: {
             /** @constant */
@@ -5614,6 +6018,98 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HeapEnvelope"] & components["schemas"]["StructuresAnswer"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The token is missing or from an earlier run */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Nothing was found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request was cancelled */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The host is not the printed one */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    loaders: {
+        parameters: {
+            query?: {
+                /** @description Sort rows by */
+                sort?: "retained" | "classes" | "objects";
+                /** @description Show only class loaders whose class, name, context path or one of whose jars matches GLOB (`*`: any characters, `?`: one character) */
+                filter?: string;
+                /** @description Show at most N rows; 0 for all */
+                limit?: number;
+                /** @description Open this state of a recording: gc:N, #N, a time such as 2m30s or 14:05:30 (UTC), the text of a mark, first or last [default: last] */
+                at?: string;
+                /** @description Count like another analyzer, to compare results */
+                compat?: "mat";
+                /** @description Choose which references besides strong ones keep objects alive */
+                keep?: ("soft" | "weak" | "phantom" | "finalizer" | "none")[];
+                /** @description Open the N-th dump of a file that contains several [default: the last] */
+                dump?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The number of the file */
+                source: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeapEnvelope"] & components["schemas"]["LoadersAnswer"];
                 };
             };
             /** @description The request is not valid */

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anthill_api::HeapQuestion;
+use anthill_api::notes::Notes;
 use anthill_api::report::{Answer, Leak, Report, Severity, leak_of_json};
 use anthill_documents::{html, markdown};
 use clap::{Args, ValueEnum};
@@ -93,10 +94,11 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     let report = arguments.asked.question(arguments.source.json)?;
     let mut answer = report.answer(source)?;
     answer.mark_known(&known);
+    let notes = report.notes(source);
     match &arguments.output {
         None => {
             let mut out = source.out();
-            write(form, &answer, source, &mut out)?;
+            write(form, &answer, &notes, source, &mut out)?;
         }
         Some(path) => {
             let file = File::create(path).map_err(|error| {
@@ -104,7 +106,7 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
                 Failure::unusable(reason, "Choose a file in an existing directory.")
             })?;
             let mut out = source.out_to(file);
-            write(form, &answer, source, &mut out)?;
+            write(form, &answer, &notes, source, &mut out)?;
             tell(&format!("wrote {}", path.display()));
         }
     }
@@ -124,11 +126,17 @@ pub fn show(arguments: &Arguments, source: &Source) -> Result<(), Failure> {
     }
 }
 
-fn write(form: Form, answer: &Answer, source: &Source, out: &mut Out) -> Result<(), Failure> {
+fn write(
+    form: Form,
+    answer: &Answer,
+    notes: &Notes,
+    source: &Source,
+    out: &mut Out,
+) -> Result<(), Failure> {
     match form {
         Form::Text => text::write(answer, out)?,
-        Form::Markdown => out.write_all(markdown::text(answer).as_bytes())?,
-        Form::Html => out.write_all(html::page(answer).as_bytes())?,
+        Form::Markdown => out.write_all(markdown::text(answer, notes).as_bytes())?,
+        Form::Html => out.write_all(html::page(answer, notes).as_bytes())?,
         Form::Json => return json::print::<Report>(out, source, answer),
     }
     Ok(out.flush()?)

@@ -25,6 +25,7 @@ mod leaks;
 mod live_assertions;
 mod merged_paths;
 mod multi_cache;
+mod notes;
 mod open;
 mod pipes;
 mod program;
