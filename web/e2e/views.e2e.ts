@@ -577,6 +577,51 @@ test("the report is saved as the command line writes it", async () => {
   }
 });
 
+test("notes are written beside what they are about, lead back to it, and are in the saved report", async () => {
+  const { page, complaints } = opened;
+  complaints.length = 0;
+  await visit(page, `#/${multicache}/start`);
+  const panel = page.getByRole("complementary", { name: "Notes" });
+  const text = panel.getByRole("textbox", { name: /^Note on/ });
+  await page.getByRole("button", { name: "Add a note" }).first().click();
+  await panel.getByText("Note on the suspect").waitFor();
+  await text.fill("Ask <b>Ann</b> about\nthe second cache");
+  await panel.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Your note" }).waitFor();
+  await visit(page, `#/${multicache}/group?g=anthill.samples.Product`);
+  await panel.getByText("Note on this group").waitFor();
+  await panel.getByRole("button", { name: "Bookmark" }).click();
+  await panel.getByRole("button", { name: "Delete", exact: true }).waitFor();
+  expect(await broken()).toEqual([]);
+  await visit(page, `#/${multicache}/waste`);
+  expect(await page.getByRole("button", { name: "Notes 2" }).count()).toBe(1);
+  await panel.getByText("Ask <b>Ann</b> about").waitFor();
+  await panel.getByRole("link", { name: "anthill.samples.Product" }).click();
+  await settled(page);
+  expect(page.url()).toContain("g=anthill.samples.Product");
+
+  await visit(page, `#/${multicache}/start`);
+  await page.getByRole("button", { name: "Close notes" }).click();
+  await page.getByRole("button", { name: "Export report" }).click();
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("menuitem", { name: "HTML" }).click(),
+  ]);
+  expect(readFileSync(await saved.path(), "utf8")).toContain(
+    "Ask &lt;b&gt;Ann&lt;/b&gt; about\nthe second cache",
+  );
+  await page.getByRole("button", { name: "Notes 2" }).click();
+  for (const left of ["Notes 1", "Notes"]) {
+    await panel
+      .getByRole("button", { name: /^Delete the note/ })
+      .first()
+      .click();
+    await page.getByRole("button", { name: left, exact: true }).waitFor();
+  }
+  await page.getByRole("button", { name: "Close notes" }).click();
+  expect(complaints).toEqual([]);
+});
+
 test("rules are checked as they are written", async () => {
   const { page } = opened;
   await visit(page, `#/${multicache}/assertions`);

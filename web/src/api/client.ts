@@ -60,6 +60,11 @@ export function documentUrl(source: number, name: string, options: Options<"repo
   return `${BASE}/sources/${source}/${name}${queryOf(options)}`;
 }
 
+/** Where notes are listed, kept and deleted. */
+export function notesUrl(source: number, params: Params): string {
+  return `${BASE}/sources/${source}/notes${queryOf(params)}`;
+}
+
 export const SOURCES_URL = `${BASE}/sources` as Address<Sources>;
 export const EVENTS_URL = `${BASE}/events`;
 
@@ -112,6 +117,9 @@ export interface Asking {
   job?: string;
   /** Ask again although an answer is kept. */
   fresh?: boolean;
+  /** Another one than GET, for what changes something. */
+  method?: string;
+  body?: string;
 }
 
 export async function ask<T>(url: Address<T>, asking: Asking = {}): Promise<T> {
@@ -134,7 +142,8 @@ export async function fetchText(url: string, asking: Asking = {}): Promise<strin
   if (asking.job) headers["x-anthill-job"] = asking.job;
   let response: Response;
   try {
-    response = await fetch(url, { headers, signal: asking.signal, cache: "no-store" });
+    const { method, body, signal } = asking;
+    response = await fetch(url, { headers, method, body, signal, cache: "no-store" });
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
     throw new ApiError("The server does not respond.", 0, "Check that `anthill open` is still running.");

@@ -55,6 +55,11 @@ type Without<T, Name extends PropertyKey> = T extends unknown ? Omit<T, Name> : 
 /** What a field or an element holds. */
 export type Value = Without<Schemas["ObjectElementRow"], "index">;
 
+export type LoaderRow = Schemas["LoadersRow"];
 export type Element = Schemas["ElementsRow"];
 export type WasteRow = Schemas["WasteExample"];
 export type AllocationNode = Schemas["AllocationsNode"];
+
+export type Notes = Schemas["Notes"];
+export type Note = Schemas["Note"];
+export type NoteKind = Schemas["NoteKind"];
