@@ -202,7 +202,9 @@ fn the_report_is_saved_as_the_command_writes_it() {
         let saved = "content-disposition: attachment";
         assert!(response.head.contains(saved), "{}", response.head);
     }
-    let redacted = server.get("/api/v1/sources/0/report.html?redact=names").body;
+    let redacted = server
+        .get("/api/v1/sources/0/report.html?redact=names")
+        .body;
     assert!(redacted.contains("Leak suspects") && !redacted.contains("IdCache"));
     assert_eq!(server.get("/api/v1/sources/0/report.pdf").status, 400);
 }
