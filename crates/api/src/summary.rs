@@ -42,6 +42,10 @@ pub struct Answer {
     pub format: String,
     /// When the heap was dumped, in milliseconds since 1970, as the file states it.
     pub timestamp: u64,
+    /// The JVM, as its system properties describe it; null if the file does not have them.
+    pub jvm: Option<Jvm>,
+    /// The system properties whose keys and values are strings; empty if the file does not have them.
+    pub system_properties: BTreeMap<String, String>,
     /// Bytes of an identifier in the file.
     pub id_size: u8,
     /// Bytes of the unpacked file.
@@ -78,6 +82,34 @@ pub struct Answer {
     pub top_classes: Vec<TopClass>,
     /// The five largest items of the dominator tree; empty with `--brief`.
     pub top_dominators: Vec<Item>,
+}
+
+/// The JVM whose heap it is.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SummaryJvm")]
+pub struct Jvm {
+    /// The name of the JVM, for example `OpenJDK 64-Bit Server VM`.
+    pub name: String,
+    /// Its version, for example `17.0.15+6-Debian-1deb12u1`.
+    pub version: String,
+    /// The operating system and the processor, for example `Linux amd64`.
+    pub system: String,
+    /// The main class or the jar file, with the arguments of the program; null if it is not known.
+    pub command: Option<String>,
+}
+
+impl Jvm {
+    fn new(properties: &BTreeMap<String, String>) -> Option<Self> {
+        let property = |name: &str| properties.get(name).cloned();
+        Some(Jvm {
+            name: property("java.vm.name")?,
+            version: property("java.runtime.version").or_else(|| property("java.version"))?,
+            system: ["os.name", "os.arch"]
+                .map(|name| property(name).unwrap_or_default())
+                .join(" "),
+            command: property("sun.java.command"),
+        })
+    }
 }
 
 /// A number of objects and their bytes.
@@ -227,10 +259,13 @@ impl HeapQuestion for Summary {
         let total = analysis.total();
         let by_class = analysis.rows(Grouping::Class);
         let folder = session.index_folder();
+        let system_properties = session.system_properties()?;
         Ok(Answer {
             recording: session.recording().map(RecordedState::new).transpose()?,
             format: info.format.clone(),
             timestamp: info.timestamp,
+            jvm: Jvm::new(&system_properties),
+            system_properties,
             id_size: info.id_size,
             file_bytes: info.bytes,
             packed_bytes: session.file_bytes().filter(|&packed| packed != info.bytes),

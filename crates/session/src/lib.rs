@@ -22,6 +22,7 @@ mod recording;
 mod referrers;
 mod strings;
 mod structures;
+mod system_properties;
 mod thread_locals;
 mod threads;
 

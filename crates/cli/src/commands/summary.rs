@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anthill_api::summary::{Answer, RecordedState, Summary, Unreachable};
+use anthill_api::summary::{Answer, Jvm, RecordedState, Summary, Unreachable};
 use anthill_api::{HeapQuestion, RootKind, Strength, window_sentence};
 use anthill_graph::Convention;
 use anthill_trace::elapsed;
@@ -62,6 +62,9 @@ impl Page<'_> {
             recorded_state(recorded, out)?;
         } else {
             self.file_line(out)?;
+        }
+        if let Some(jvm) = &self.answer.jvm {
+            self.jvm_lines(jvm, out)?;
         }
         out.line(format!("  {}", source.layout()))?;
         out.line(format!("  {}", source.session.convention()))?;
@@ -134,6 +137,14 @@ impl Page<'_> {
             self.answer.id_size,
             date(self.answer.timestamp),
         ))?;
+        Ok(())
+    }
+
+    fn jvm_lines(&self, jvm: &Jvm, out: &mut Out) -> Result<(), Failure> {
+        out.line(format!("  {} {}, {}", jvm.name, jvm.version, jvm.system))?;
+        if let Some(command) = jvm.command.as_deref().filter(|command| !command.is_empty()) {
+            out.line(format!("  running {}", shortened(command)))?;
+        }
         Ok(())
     }
 
@@ -279,5 +290,19 @@ fn kind_name(kind: RootKind) -> &'static str {
         RootKind::Monitor => "monitor",
         RootKind::Management => "management",
         RootKind::Other => "other",
+    }
+}
+
+/// A command line of which the beginning says enough.
+fn shortened(command: &str) -> String {
+    const LONGEST: usize = 100;
+    let visible = command
+        .chars()
+        .map(|char| if char.is_control() { ' ' } else { char });
+    let mut chars = visible.clone();
+    let start: String = chars.by_ref().take(LONGEST).collect();
+    match chars.next() {
+        Some(_) => start + "…",
+        None => start,
     }
 }

@@ -2,7 +2,9 @@
 
 use std::io::Read;
 
-use crate::program::{Ran, json, run};
+use anthill_testkit::{DumpOptions, Jdk, Sample};
+
+use crate::program::{Ran, json, print, run, scratch};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/demo/multi-cache.hprof.gz");
 
@@ -179,4 +181,27 @@ fn addresses_may_be_decimal() {
     let decimal = u64::from_str_radix(&hex[2..], 16).unwrap().to_string();
     let object = json(&["object", DEMO, &decimal, "--no-index"]);
     assert_eq!(object["address"], hex);
+}
+
+#[test]
+fn the_summary_names_the_jvm_and_what_it_runs() {
+    for jdk in Jdk::all() {
+        let sample = Sample::start(jdk, "MultiCache", &["50"], &[]);
+        let path = scratch(&format!("properties-{}.hprof", jdk.feature()));
+        sample.dump(&path, DumpOptions::default());
+        let path = path.to_str().unwrap();
+        let summary = json(&["summary", path, "--no-index", "--brief"]);
+        let jvm = &summary["jvm"];
+        let version = jvm["version"].as_str().unwrap();
+        assert!(version.starts_with(jdk.version()), "{version}");
+        assert_eq!(jvm["command"], "anthill.samples.MultiCache 50");
+        let here = std::env::current_dir().unwrap();
+        let properties = &summary["system_properties"];
+        assert_eq!(properties["user.dir"], here.to_str().unwrap());
+        let shown = print(&["summary", path, "--no-index", "--brief"]);
+        assert!(
+            shown.contains("\n  running anthill.samples.MultiCache 50\n"),
+            "{shown}"
+        );
+    }
 }
