@@ -160,7 +160,7 @@ picture("object", "#/0/start", async (page) => {
     .getByRole("link", { name: /HashMap/ })
     .first()
     .click();
-  await page.getByText("in the map").waitFor();
+  await page.getByRole("region", { name: "Entries" }).waitFor();
 });
 
 picture("timeline", "#/1/timeline?by=closest-root");

@@ -17,6 +17,7 @@ const OWN_LISTS = new Set([
   "tabs as tab (tab.id)",
   "options as option (option.id)",
   "EXAMPLES as [text, what] (text)",
+  "EXAMPLES as [rule, what] (rule)",
   '["0", "1", "5", "10", "25"] as value (value)',
   "sections as [section, views] (section)",
   "views as view (view.id)",

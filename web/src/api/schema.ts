@@ -1970,7 +1970,7 @@ export interface components {
             omitted_holders: number;
         };
         /** @description The kinds of waste. */
-        WasteKind: "duplicate-strings" | "duplicate-arrays" | "duplicate-boxes" | "boxed-numbers" | "empty-collections" | "unused-collections" | "sparse-collections" | "sparse-arrays" | "hash-collisions" | "null-fields";
+        WasteKind: "duplicate-strings" | "duplicate-arrays" | "zero-arrays" | "duplicate-boxes" | "boxed-numbers" | "empty-collections" | "unused-collections" | "sparse-collections" | "sparse-arrays" | "hash-collisions" | "null-fields";
         /**
          * @description Objects that are wasted in the same way. Which of the optional fields it has depends on the kind of
          *     waste.
