@@ -75,6 +75,29 @@ test("back shows the dominator tree as it was left", async () => {
   expect(await state("Dominator tree")).toEqual(before);
 });
 
+test("back shows a page where one left it, at the link that one followed", async () => {
+  const { page } = opened;
+  await page.setViewportSize({ width: 1280, height: 400 });
+  await visit(page, `#/${multicache}/start`);
+  const link = page.getByRole("region", { name: "Largest classes" }).getByRole("link").last();
+  await link.scrollIntoViewIfNeeded();
+  const state = () =>
+    page.evaluate(() => ({
+      scroll: Math.round(document.querySelector(".page")!.scrollTop),
+      link: document.activeElement?.getAttribute("href"),
+    }));
+  await link.focus();
+  const before = await state();
+  expect(before.scroll).toBeGreaterThan(0);
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.hash.includes("/group?"));
+  await settled(page);
+  await page.goBack();
+  await settled(page);
+  await expect.poll(state).toEqual(before);
+  await page.setViewportSize({ width: 1280, height: 800 });
+});
+
 test("a click opens a row, its arrow turns, and with Ctrl it is selected", async () => {
   const { page } = opened;
   await visit(page, `#/${multicache}/heap?by=package%2C+type`);

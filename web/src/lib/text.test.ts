@@ -51,3 +51,10 @@ test("plain words are not taken for a class and its contents", () => {
     expect(splitLabel(label)).toEqual({ lead: "", prefix: "", simple: label, rest: "", address: "" });
   }
 });
+
+test("the loader after a class is no part of its name", () => {
+  expect(splitName("shop.Catalog (loader org.apache.Loader @ 0x10)")).toEqual({
+    prefix: "shop.",
+    simple: "Catalog (loader org.apache.Loader @ 0x10)",
+  });
+});

@@ -19,10 +19,10 @@ export function cut(text: string, most: number): string {
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most);
 }
 
-/** `java.util.` and `HashMap$Node[]`. */
+/** `java.util.` and `HashMap$Node[]`; what is generated or said after a name is no part of its package. */
 export function splitName(name: string): { prefix: string; simple: string } {
-  const generated = name.indexOf("/");
-  const end = generated < 0 ? name.length : generated;
+  const after = name.search(/\/| \(/);
+  const end = after < 0 ? name.length : after;
   const dot = name.lastIndexOf(".", end);
   return { prefix: name.slice(0, dot + 1), simple: name.slice(dot + 1) };
 }
