@@ -643,6 +643,64 @@ test("notes are written beside what they are about, lead back to it, and are in 
   expect(complaints).toEqual([]);
 });
 
+test("what the four numbers mean is one click away", async () => {
+  const { page } = opened;
+  await visit(page, `#/${multicache}/start`);
+  await page.getByRole("button", { name: "What do the numbers mean?" }).click();
+  const sheet = page.getByRole("dialog", { name: "What the numbers mean" });
+  for (const name of ["Objects", "Shallow", "Deep", "Retained"])
+    await sheet.getByRole("cell", { name, exact: true }).waitFor();
+  expect(await broken()).toEqual([]);
+  await sheet.getByRole("button", { name: "Close" }).click();
+  await sheet.waitFor({ state: "hidden" });
+});
+
+test("deep sizes are shown where they say something, and on demand", async () => {
+  const { page } = opened;
+  const column = page.getByRole("columnheader", { name: /Deep/ });
+  // Products reach names that something else holds as well; arrays of numbers reach nothing.
+  await visit(
+    page,
+    `#/${multicache}/heap?by=type&where=${encodeURIComponent('type == "anthill.samples.Product"')}`,
+  );
+  await column.waitFor();
+  await visit(page, `#/${multicache}/heap?by=type&where=${encodeURIComponent('type == "int[]"')}`);
+  await page.getByRole("button", { name: "Show deep sizes" }).click();
+  await column.waitFor();
+});
+
+test("a view is saved as a file that says what it is of", async () => {
+  const { page } = opened;
+  await visit(page, `#/${multicache}/histogram`);
+  await page.getByRole("button", { name: "Copy" }).click();
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "This view as a file (HTML)" }).click(),
+  ]);
+  expect(saved.suggestedFilename()).toBe("anthill-histogram.html");
+  const file = readFileSync(await saved.path(), "utf8");
+  expect(file).toContain("multicache.hprof");
+  expect(file).toContain(`<code>#/${multicache}/histogram</code>`);
+  const told = cli<{ rows: { class: string; objects: number }[] }>("histogram", inject("files").multicache);
+  const product = told.rows.find((row) => row.class === "anthill.samples.Product")!;
+  expect(file).toMatch(new RegExp(`<td>${product.class}</td>.*<td class="n">${count(product.objects)}</td>`));
+  // Nothing of the run of the server is in it.
+  expect(file).not.toMatch(/token|127\.0\.0\.1/);
+});
+
+test("paper has what the view shows and nothing to click", async () => {
+  const { page } = opened;
+  await visit(page, `#/${multicache}/start`);
+  await page.emulateMedia({ media: "print" });
+  try {
+    expect(await page.getByRole("navigation", { name: "Views" }).count()).toBe(0);
+    expect(await page.getByRole("button").count()).toBe(0);
+    await page.getByText("leak suspect").first().waitFor();
+  } finally {
+    await page.emulateMedia({ media: null });
+  }
+});
+
 test("rules are checked as they are written", async () => {
   const { page } = opened;
   await visit(page, `#/${multicache}/assertions`);
