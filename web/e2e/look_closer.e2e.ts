@@ -79,3 +79,91 @@ test("an array is shown by index, with its gaps", async () => {
   expect(row.split(/\s+/)).toEqual(expect.arrayContaining(["1009900", "9,900"]));
   expect(complaints).toEqual([]);
 });
+
+/** The rows of a table, cell by cell, as soon as there are so many. */
+async function cells(label: string, least: number): Promise<string[][]> {
+  const { page } = opened;
+  const table = page.getByRole("treegrid", { name: label });
+  await page.waitForFunction(
+    ([name, n]) =>
+      document.querySelectorAll(`[aria-label="${name}"] [role=row][aria-level]`).length >= Number(n),
+    [label, least],
+  );
+  await settled(page);
+  const rows = await table.getByRole("row").all();
+  return Promise.all(rows.slice(1).map((row) => row.getByRole("gridcell").allInnerTexts()));
+}
+
+test("references are followed to their end, and an address shows the same again", async () => {
+  const { page, complaints } = opened;
+  complaints.length = 0;
+  const map = largest("java.util.HashMap");
+  await visit(page, `#/0/references?g=${map}&dir=outgoing`);
+  const [top, table] = await cells("References", 2);
+  expect(top![0]).toContain(map);
+  interface Told {
+    rows: { via: string; retained: number; address: string }[];
+  }
+  const told = cli<Told>("references", file, map).rows;
+  expect(table![0]).toContain("table");
+  expect(table![0]).toContain(told[0]!.address);
+  // Unfolded one level further, with the keyboard.
+  await page.getByRole("treegrid", { name: "References" }).focus();
+  for (const key of ["Home", "ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
+  expect((await cells("References", 10))[2]![0]).toMatch(/\[\d+\]/);
+  const address = await page.evaluate(() => location.hash);
+  expect(address).toContain("open=table");
+  await visit(page, "#/0/histogram");
+  await visit(page, address);
+  expect((await cells("References", 10))[2]![0]).toMatch(/\[\d+\]/);
+  // Another start leaves a trail that leads back.
+  await page.getByRole("row", { name: /table/ }).hover();
+  await page.getByRole("button", { name: "start from here" }).first().click();
+  const trail = page.getByRole("navigation", { name: "Trail" });
+  await trail.getByRole("button", { name: "HashMap" }).click();
+  expect((await cells("References", 2))[0]![0]).toContain(map);
+  expect(await trail.count()).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+test("references of a million objects are merged by class and field", async () => {
+  const { page, complaints } = opened;
+  complaints.length = 0;
+  const group = "retained(anthill.samples.LargeMap.users) & java.lang.String";
+  await visit(page, `#/0/references?${new URLSearchParams({ g: group, rows: "merged" })}`);
+  const rows = await cells("References", 2);
+  expect(rows[0]![0]).toContain("1,000,000");
+  expect(rows[1]![0]).toMatch(/key.*1,000,000 × java.util.HashMap\$Node/s);
+  expect(complaints).toEqual([]);
+});
+
+test("a graph unfolds one node at a time", async () => {
+  const { page, complaints } = opened;
+  complaints.length = 0;
+  const map = largest("java.util.HashMap");
+  await visit(page, `#/0/references?g=${map}&form=graph`);
+  const nodes = page.getByRole("group", { name: "References as a graph" }).locator("g.node");
+  // The map, and the class whose static field has it.
+  await nodes.nth(1).waitFor();
+  expect(await nodes.count()).toBe(2);
+  await nodes.filter({ hasText: "LargeMap" }).click();
+  await page.waitForFunction(() => document.querySelectorAll("g.node").length > 2);
+  await page.getByRole("button", { name: "Start from here" }).click();
+  await page.getByRole("navigation", { name: "Trail" }).getByText("HashMap").waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("the pages of groups and objects begin with something to look at", async () => {
+  const { page, complaints } = opened;
+  complaints.length = 0;
+  const map = largest("java.util.HashMap");
+  for (const view of ["object", "group", "references"]) {
+    await visit(page, `#/0/${view}`);
+    const largestOnes = page.locator("section", { hasText: "Largest data structures" }).last();
+    await largestOnes.getByRole("link").first().waitFor();
+    expect(await largestOnes.getByRole("link").first().getAttribute("href")).toContain(map);
+  }
+  await visit(page, "#/0/object");
+  await page.getByRole("heading", { name: "Recently looked at" }).waitFor();
+  expect(complaints).toEqual([]);
+});

@@ -35,7 +35,7 @@ async function dumped(
   return file;
 }
 
-async function tomcat(folder: string, samples: string): Promise<string[]> {
+export async function tomcat(folder: string, samples: string): Promise<string[]> {
   const jars = libraries("tomcat");
   if (jars.length === 0) return [];
   const server = join(folder, "tomcat-server");

@@ -21,6 +21,10 @@ const MOST_LISTS: usize = 2;
 /// A structure with more elements is gone through again for each page.
 const LONGEST_LIST: usize = 2_000_000;
 
+/// Groups at the ends of merged references that are kept to be followed further.
+const MOST_FOLLOWED: usize = 16;
+
+type Followed = Mutex<Recent<String, Arc<SharedOnce<Arc<Vec<ObjectId>>>>>>;
 type Lists = Mutex<Recent<ObjectId, Arc<SharedOnce<Option<Vec<Element>>>>>>;
 type Trees = Mutex<Recent<String, Arc<SharedOnce<Arc<Tree>>>>>;
 
@@ -35,6 +39,7 @@ pub struct Heap {
     pub definitions: Definitions,
     trees: Arc<Trees>,
     lists: Arc<Lists>,
+    followed: Arc<Followed>,
 }
 
 impl Heap {
@@ -64,6 +69,7 @@ impl Heap {
             definitions: Definitions::default(),
             trees: Arc::new(Mutex::new(Recent::new(MOST_TREES))),
             lists: Arc::new(Mutex::new(Recent::new(MOST_LISTS))),
+            followed: Arc::new(Mutex::new(Recent::new(MOST_FOLLOWED))),
         }
     }
 
@@ -156,6 +162,21 @@ impl Heap {
             None => session.elements(head, tell)?,
         }
         Ok(())
+    }
+
+    /// The objects where references lead: those that were kept under this key, or new ones.
+    pub fn followed(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<Vec<ObjectId>, Error>,
+    ) -> Result<Arc<Vec<ObjectId>>, Error> {
+        let key = key.to_owned();
+        let place = lock(&self.followed).get_or_put(&key, Arc::default);
+        let found = place.get_or_make(self.session.progress(), || make().map(Arc::new));
+        if found.is_err() {
+            lock(&self.followed).remove(&key);
+        }
+        found.cloned()
     }
 
     /// How bytes are counted, in words.

@@ -8,8 +8,9 @@ use serde::Serialize;
 use crate::{
     Basis, Definitions, Error, Heap, HeapQuestion, Opt, Question, Series, SeriesEnvelope,
     SeriesQuestion, StandaloneQuestion, allocations, check, classifiers, classify, cut, diff,
-    dominators, elements, groups, growth, histogram, inspect, object, objects, options, owners,
-    paths, read, report, strings, structures, summary, threads, timeline, waste,
+    dominators, elements, groups, growth, histogram, inspect, loaders, object, objects, options,
+    owners, paths, read, references, report, strings, structures, summary, threads, timeline,
+    waste,
 };
 
 /// A question for those who know its name and not its type.
@@ -90,9 +91,11 @@ pub const QUESTIONS: &[Listed] = &[
     about_heap::<paths::Paths>(),
     about_heap::<object::Object>(),
     about_heap::<elements::Elements>(),
+    about_heap::<references::References>(),
     about_heap::<objects::Objects>(),
     about_heap::<strings::Strings>(),
     about_heap::<structures::Structures>(),
+    about_heap::<loaders::Loaders>(),
     about_heap::<threads::Threads>(),
     about_heap::<waste::Waste>(),
     about_series::<check::Check>(),

@@ -6,6 +6,7 @@ mod timeline;
 mod wording;
 
 use wording::Told;
+pub(crate) use wording::loader_holder;
 
 use std::io::Write;
 

@@ -8,8 +8,9 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     allocations, attach, check, classifiers, classify, completions, contract, control, cut, demo,
-    diff, dominators, elements, groups, growth, histogram, inspect, man, object, objects, open,
-    owners, paths, record, report, strings, structures, summary, threads, timeline, waste,
+    diff, dominators, elements, groups, growth, histogram, inspect, loaders, man, object, objects,
+    open, owners, paths, record, references, report, strings, structures, summary, threads,
+    timeline, waste,
 };
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -75,9 +76,11 @@ pub enum DumpCommand {
     Paths(paths::Arguments),
     Object(object::Arguments),
     Elements(elements::Arguments),
+    References(references::Arguments),
     Objects(objects::Arguments),
     Strings(strings::Arguments),
     Structures(structures::Arguments),
+    Loaders(loaders::Arguments),
     Threads(threads::Arguments),
     Waste(waste::Arguments),
 }
@@ -153,9 +156,11 @@ impl DumpCommand {
             DumpCommand::Paths(arguments) => &arguments.source,
             DumpCommand::Object(arguments) => &arguments.source,
             DumpCommand::Elements(arguments) => &arguments.source,
+            DumpCommand::References(arguments) => &arguments.source,
             DumpCommand::Objects(arguments) => &arguments.source,
             DumpCommand::Strings(arguments) => &arguments.source,
             DumpCommand::Structures(arguments) => &arguments.source,
+            DumpCommand::Loaders(arguments) => &arguments.source,
             DumpCommand::Threads(arguments) => &arguments.source,
             DumpCommand::Waste(arguments) => &arguments.source,
         }
@@ -172,6 +177,7 @@ impl DumpCommand {
             DumpCommand::Report(arguments) => arguments.check(),
             DumpCommand::Owners(arguments) => arguments.check(),
             DumpCommand::Cut(arguments) => arguments.check(),
+            DumpCommand::References(arguments) => arguments.check(),
             _ => Ok(()),
         }
     }
@@ -191,9 +197,11 @@ impl DumpCommand {
             DumpCommand::Paths(arguments) => paths::show(arguments, source),
             DumpCommand::Object(arguments) => object::show(arguments, source),
             DumpCommand::Elements(arguments) => elements::show(arguments, source),
+            DumpCommand::References(arguments) => references::show(arguments, source),
             DumpCommand::Objects(arguments) => objects::show(arguments, source),
             DumpCommand::Strings(arguments) => strings::show(arguments, source),
             DumpCommand::Structures(arguments) => structures::show(arguments, source),
+            DumpCommand::Loaders(arguments) => loaders::show(arguments, source),
             DumpCommand::Threads(arguments) => threads::show(arguments, source),
             DumpCommand::Waste(arguments) => waste::show(arguments, source),
         }

@@ -55,6 +55,12 @@ pub struct CommonHolder {
     pub examined: u64,
 }
 
+/// Everything outside of a component that keeps its class loader alive.
+pub fn loader_holders(session: &Session, loader: NodeId) -> Result<Vec<LoaderHolder>, Error> {
+    let graph = session.owners_graph()?;
+    LoaderHolders::new(session, &graph, session.paths_from_owners()?).all(loader)
+}
+
 /// Where class loaders are looked for.
 pub(crate) struct LoaderHolders<'a> {
     session: &'a Session,

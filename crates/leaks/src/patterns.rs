@@ -9,7 +9,7 @@ use anthill_session::{Session, edge_kind};
 use rustc_hash::FxHashSet;
 
 use crate::loader_holders::{CommonHolder, LoaderHolder, LoaderHolders};
-use crate::loaders::{application_folder, is_stopped, loader_state};
+use crate::loaders::is_stopped;
 use crate::outside::Outside;
 use crate::report::ContainedClass;
 use crate::suspects::{Subject, Thresholds};
@@ -190,13 +190,13 @@ impl Scene<'_> {
             Subject::Alike(alike) if self.common.is_some() => holders.loader_of(*alike.first()?)?,
             _ => return None,
         };
-        let state = loader_state(self.session, loader);
+        let state = self.session.loader_state(loader);
         if state.as_deref().is_some_and(|state| !is_stopped(state)) {
             // A component that runs needs its loader.
             return None;
         }
         Some(Pattern::LeakedLoader {
-            folder: application_folder(self.session, loader),
+            folder: self.session.application_folder(loader),
             state,
             holders: holders.all(loader).ok()?,
         })

@@ -12,6 +12,7 @@ mod owner_paths;
 mod owner_tree;
 mod path_graph;
 mod readable_path;
+mod references;
 mod roots;
 mod structure_parts;
 mod structure_places;
@@ -25,5 +26,8 @@ pub use path_graph::{PathEdge, PathGraph, PathNode};
 pub use readable_path::{
     PATH_ENDS, PathStep, ReadablePath, collapsed_steps, path_steps, readable_path,
 };
+pub use references::{
+    Direction, MergedReferences, Reference, incoming, merged, outgoing, retained_at_least,
+};
 pub use roots::RootsByObject;
-pub use structure_places::{StructurePlace, structure_places};
+pub use structure_places::{StructurePlace, held_by, structure_places};

@@ -1,6 +1,6 @@
 //! Where data structures are held, what they reach and where they were allocated.
 
-use anthill_graph::{Graph, transitive_closure};
+use anthill_graph::transitive_closure;
 use anthill_heap::ObjectId;
 use anthill_session::{Error, Session};
 
@@ -31,7 +31,7 @@ pub fn structure_places(
         few.then(|| graph.totals(&transitive_closure(&graph, &[head])).bytes)
     };
     let mut places = Vec::with_capacity(heads.len());
-    for (held_by, &head) in held_by(session, &graph, heads)?.into_iter().zip(heads) {
+    for (held_by, &head) in held_by(session, heads)?.into_iter().zip(heads) {
         session.progress().check()?;
         places.push(StructurePlace {
             held_by,
@@ -42,18 +42,19 @@ pub fn structure_places(
     Ok(places)
 }
 
-/// How some objects are held. Many are named by owner paths: these do not search the file for the place of
-/// each object in an array.
-fn held_by(session: &Session, graph: &Graph, heads: &[ObjectId]) -> Result<Vec<String>, Error> {
+/// How some objects are held: `static field Registry.all → [3]`; unreachable ones by nothing. Many are named by
+/// owner paths: these do not search the file for the place of each object in an array.
+pub fn held_by(session: &Session, heads: &[ObjectId]) -> Result<Vec<String>, Error> {
     if heads.len() > MOST_DEEP {
         return owner_paths(session, heads);
     }
+    let graph = session.graph();
     let paths = session.paths_from_owners()?;
     let roots = RootsByObject::new(session);
     let short = |&head: &ObjectId| {
         let path = paths.to(head);
         path.map_or(String::new(), |path| {
-            readable_path(session, graph, &roots, &path).short
+            readable_path(session, &graph, &roots, &path).short
         })
     };
     Ok(heads.iter().map(short).collect())

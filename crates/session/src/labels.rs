@@ -108,7 +108,7 @@ impl Session {
         }
     }
 
-    /// The name that a thread or a class loader was given.
+    /// The name that a thread or a class loader was given; for a loader without one, what it loads.
     fn own_name(&self, object: ObjectId) -> Option<String> {
         let (state, records) = (self.state(), self.records());
         let mut classes = state
@@ -121,7 +121,10 @@ impl Session {
                 let thread = threads.find(|thread| thread.object == Some(object))?;
                 thread.name.clone()
             }),
-            _ => records.loader_name(state, object),
+            _ => {
+                let name = records.loader_name(state, object);
+                name.or_else(|| self.loader_subject(object))
+            }
         }
     }
 

@@ -563,6 +563,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sources/{source}/references": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow references from an object or a group, or to it, one level at a time
+         * @description Without --merged, the rows are the objects at the other end of each reference of one object, or the objects of the group. With --merged, references of all objects of the group through the same field to the same class are one row, and --step follows such rows further.
+         */
+        get: operations["references"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sources/{source}/objects": {
         parameters: {
             query?: never;
@@ -1279,6 +1299,12 @@ export interface components {
              * @description When the heap was dumped, in milliseconds since 1970, as the file states it.
              */
             timestamp: number;
+            /** @description The JVM, as its system properties describe it; null if the file does not have them. */
+            jvm: components["schemas"]["SummaryJvm"] | null;
+            /** @description The system properties whose keys and values are strings; empty if the file does not have them. */
+            system_properties: {
+                [key: string]: string;
+            };
             /**
              * Format: uint8
              * @description Bytes of an identifier in the file.
@@ -1407,6 +1433,17 @@ export interface components {
              * @description Nanoseconds from the first to the last state of the window.
              */
             duration: number;
+        };
+        /** @description The JVM whose heap it is. */
+        SummaryJvm: {
+            /** @description The name of the JVM, for example `OpenJDK 64-Bit Server VM`. */
+            name: string;
+            /** @description Its version, for example `17.0.15+6-Debian-1deb12u1`. */
+            version: string;
+            /** @description The operating system and the processor, for example `Linux amd64`. */
+            system: string;
+            /** @description The main class or the jar file, with the arguments of the program; null if it is not known. */
+            command: string | null;
         };
         /** @description A number of objects and their bytes. */
         SummaryTotals: {
@@ -2983,6 +3020,66 @@ export interface components {
             dangling: string;
         } | {
             not_recorded: null;
+        };
+        /** @description References from or to objects. */
+        ReferencesAnswer: {
+            /** @description The objects whose references the rows are, after all steps. */
+            from: components["schemas"]["ReferencesRow"];
+            /**
+             * Format: uint64
+             * @description The number of rows, including those that `--offset` and `--limit` left out.
+             */
+            total: number;
+            /**
+             * @description The rows: fields in their order and elements by index; referrers, objects of a group and merged
+             *     references by their retained size.
+             */
+            rows: components["schemas"]["ReferencesRow"][];
+        };
+        /** @description An object, or several objects of one class, and the references that lead there. */
+        ReferencesRow: {
+            /**
+             * @description The field or the element of the reference; `[…]` for elements of any index; empty for the objects that one
+             *     starts with.
+             */
+            via: string;
+            /** @description With `--merged`: what `--step` takes to follow this row; otherwise empty. */
+            step: string;
+            /** @description The name of the class; empty if the objects are of several. */
+            class: string;
+            /** @description The address of the object: `0x…`; null for several. */
+            address: string | null;
+            /** @description The object as people see it, or a number of objects and their class. */
+            label: string;
+            /**
+             * Format: uint64
+             * @description The number of objects.
+             */
+            objects: number;
+            /**
+             * Format: uint64
+             * @description The number of references that lead to or come from these objects.
+             */
+            references: number;
+            /**
+             * Format: uint64
+             * @description Shallow size of the objects in bytes.
+             */
+            shallow: number;
+            /**
+             * Format: uint64
+             * @description Bytes that would be freed with the objects.
+             */
+            retained: number;
+            /**
+             * @description Whether they may retain more than that: it is the sum of what objects retain that no other of them
+             *     retains.
+             */
+            at_least: boolean;
+            /** @description The GC root that holds the object directly, or one that holds one of the objects; null if there is none. */
+            root: string | null;
+            /** @description Whether there are references to follow from here; when following incoming references, there may be. */
+            further: boolean;
         };
         /** @description The objects that were asked for. */
         ObjectsAnswer: {
@@ -5736,6 +5833,106 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HeapEnvelope"] & components["schemas"]["ElementsAnswer"];
+                };
+            };
+            /** @description The request is not valid */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The token is missing or from an earlier run */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request comes from another site */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Nothing was found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request was cancelled */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The host is not the printed one */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    references: {
+        parameters: {
+            query: {
+                /** @description The object or the group: an address, a class, or any other group */
+                group: string;
+                /** @description Which references to follow */
+                direction?: "outgoing" | "incoming";
+                /** @description Merge references by field and class */
+                merged?: boolean;
+                /** @description Follow these references first, as the step of a merged row names them: `FIELD -> CLASS`; can be repeated */
+                step?: string[];
+                /** @description Define groups of your own; can be repeated */
+                definitions?: string[];
+                /** @description Skip the first N rows, to continue where --limit stopped */
+                offset?: number;
+                /** @description Show at most N rows; 0 for all */
+                limit?: number;
+                /** @description Open this state of a recording: gc:N, #N, a time such as 2m30s or 14:05:30 (UTC), the text of a mark, first or last [default: last] */
+                at?: string;
+                /** @description Count like another analyzer, to compare results */
+                compat?: "mat";
+                /** @description Choose which references besides strong ones keep objects alive */
+                keep?: ("soft" | "weak" | "phantom" | "finalizer" | "none")[];
+                /** @description Open the N-th dump of a file that contains several [default: the last] */
+                dump?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The number of the file */
+                source: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeapEnvelope"] & components["schemas"]["ReferencesAnswer"];
                 };
             };
             /** @description The request is not valid */

@@ -56,6 +56,7 @@ type Without<T, Name extends PropertyKey> = T extends unknown ? Omit<T, Name> : 
 export type Value = Without<Schemas["ObjectElementRow"], "index">;
 
 export type LoaderRow = Schemas["LoadersRow"];
+export type ReferenceRow = Schemas["ReferencesRow"];
 export type Element = Schemas["ElementsRow"];
 export type WasteRow = Schemas["WasteExample"];
 export type AllocationNode = Schemas["AllocationsNode"];

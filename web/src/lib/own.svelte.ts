@@ -58,6 +58,7 @@ const KNOWING: Record<QuestionWith<"definitions">, true> = {
   objects: true,
   owners: true,
   paths: true,
+  references: true,
   timeline: true,
 };
 

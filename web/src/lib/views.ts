@@ -29,6 +29,12 @@ export const VIEWS: ViewInfo[] = [
   { id: "structures", title: "Structures", section: "Heap", words: "collections maps lists" },
   { id: "group", title: "Group inspection", section: "Look closer", words: "inspect owners paths" },
   { id: "object", title: "Object inspector", section: "Look closer", words: "fields address" },
+  {
+    id: "references",
+    title: "References",
+    section: "Look closer",
+    words: "reference explorer incoming outgoing graph",
+  },
   { id: "threads", title: "Threads", section: "Look closer", words: "stacks locals" },
   { id: "loaders", title: "Class loaders", section: "Look closer", words: "classes" },
   { id: "strings", title: "Strings", section: "Contents", words: "text search" },

@@ -10,6 +10,7 @@ import Heap from "./heap/Heap.svelte";
 import Histogram from "./histogram/Histogram.svelte";
 import Loaders from "./loaders/Loaders.svelte";
 import ObjectView from "./object/Object.svelte";
+import References from "./references/References.svelte";
 import Start from "./start/Start.svelte";
 import Strings from "./strings/Strings.svelte";
 import Structures from "./structures/Structures.svelte";
@@ -28,6 +29,7 @@ const COMPONENTS: Record<string, Component> = {
   structures: Structures,
   group: Group,
   object: ObjectView,
+  references: References,
   threads: Threads,
   loaders: Loaders,
   strings: Strings,

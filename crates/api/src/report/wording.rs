@@ -73,6 +73,39 @@ fn samples(elements: &Elements) -> String {
     format!(" ({what}{}{more})", samples.names.join(", "))
 }
 
+/// What keeps a class loader alive from outside, with the names of objects and paths as they may be told.
+pub(crate) fn loader_holder(
+    holder: &LoaderHolder,
+    label: impl Fn(NodeId) -> String,
+    path: impl Fn(&str) -> String,
+) -> String {
+    match holder {
+        LoaderHolder::ThreadLocal { thread, value } => {
+            let of = thread.map_or(String::new(), |thread| format!(" of {}", label(thread)));
+            format!("a thread-local value{of}: {}", label(*value))
+        }
+        LoaderHolder::Driver(driver) => {
+            format!(
+                "a JDBC driver that is still registered ({})",
+                label(*driver)
+            )
+        }
+        LoaderHolder::ShutdownHook(hook) => format!("a shutdown hook ({})", label(*hook)),
+        LoaderHolder::AccessControl(thread) => {
+            let thread = label(*thread);
+            format!("the access-control context that a thread inherited ({thread})")
+        }
+        LoaderHolder::ContextLoader(thread) => {
+            format!("the context class loader of a thread ({})", label(*thread))
+        }
+        LoaderHolder::Thread { thread, is_timer } => {
+            let kind = if *is_timer { "timer" } else { "running" };
+            format!("a {kind} thread ({})", label(*thread))
+        }
+        LoaderHolder::Path(of) => path(of),
+    }
+}
+
 impl Maker<'_> {
     /// What is suspected, in one sentence or two.
     pub(super) fn sentence(&self, told: &Told) -> String {
@@ -432,32 +465,7 @@ impl Maker<'_> {
     }
 
     fn loader_holder(&self, holder: &LoaderHolder) -> String {
-        match holder {
-            LoaderHolder::ThreadLocal { thread, value } => {
-                let (of, value) = (self.of(*thread), self.label(*value));
-                format!("a thread-local value{of}: {value}")
-            }
-            LoaderHolder::Driver(driver) => {
-                let driver = self.label(*driver);
-                format!("a JDBC driver that is still registered ({driver})")
-            }
-            LoaderHolder::ShutdownHook(hook) => format!("a shutdown hook ({})", self.label(*hook)),
-            LoaderHolder::AccessControl(thread) => format!(
-                "the access-control context that a thread inherited ({})",
-                self.label(*thread)
-            ),
-            LoaderHolder::ContextLoader(thread) => {
-                format!(
-                    "the context class loader of a thread ({})",
-                    self.label(*thread)
-                )
-            }
-            LoaderHolder::Thread { thread, is_timer } => {
-                let kind = if *is_timer { "timer" } else { "running" };
-                format!("a {kind} thread ({})", self.label(*thread))
-            }
-            LoaderHolder::Path(path) => self.hidden(path),
-        }
+        loader_holder(holder, |node| self.label(node), |path| self.hidden(path))
     }
 
     /// ` of ` and the object, if there is one.

@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use crate::program::{self, json, print, run};
 
-struct Fixture {
-    dump: String,
-    map: String,
-    entries: u64,
+pub(crate) struct Fixture {
+    pub dump: String,
+    pub map: String,
+    pub entries: u64,
 }
 
 /// Nothing without a JDK.
-fn fixture() -> Option<&'static Fixture> {
+pub(crate) fn fixture() -> Option<&'static Fixture> {
     static FIXTURE: OnceLock<Option<Fixture>> = OnceLock::new();
     let fixture = FIXTURE.get_or_init(|| {
         let jdk = Jdk::all().first()?;
@@ -33,7 +33,7 @@ fn fixture() -> Option<&'static Fixture> {
     fixture.as_ref()
 }
 
-fn largest(dump: &str, class: &str) -> String {
+pub(crate) fn largest(dump: &str, class: &str) -> String {
     let found = json(&["objects", dump, "--class", class, "--sort", "retained"]);
     found["rows"][0]["address"].as_str().unwrap().to_owned()
 }

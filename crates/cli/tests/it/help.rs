@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::program::{assert_expected, print};
 
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 31] = [
     "summary",
     "histogram",
     "classify",
@@ -17,6 +17,9 @@ const COMMANDS: [&str; 28] = [
     "paths",
     "object",
     "objects",
+    "elements",
+    "references",
+    "loaders",
     "strings",
     "structures",
     "threads",

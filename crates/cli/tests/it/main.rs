@@ -31,6 +31,7 @@ mod pipes;
 mod program;
 mod record;
 mod recording;
+mod references;
 mod report;
 mod shapes;
 mod structures;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anthill_testkit::{DumpOptions, Jdk, Sample};
 use serde_json::Value;
 
-use crate::program::{json, scratch};
+use crate::program::{json, print, scratch};
 
 /// Of each web application: enough to make it a suspect by its size.
 const PRODUCTS: u32 = 100_000;
@@ -116,13 +116,58 @@ fn all_that_hold_the_loader_are_named() {
     let field = "static field anthill.samples.SharedRegistry.entries";
     let hook = "a shutdown hook (java.lang.Thread \"shop-goodbye\"";
     let holders = ["a thread-local value of", "-exec-1\"", field, hook];
-    check("threadlocal,static,hook", &holders, |_, suspect| {
+    check("threadlocal,static,hook", &holders, |path, suspect| {
+        check_loaders(path, &holders);
         let evidence = evidence(suspect, "leaked class loader").unwrap();
         assert!(
             evidence.contains("Each of them alone keeps it alive."),
             "{evidence}"
         );
     });
+}
+
+/// The class loaders of both applications, told apart by their context paths.
+fn check_loaders(path: &Path, holders: &[&str]) {
+    let path = path.to_str().unwrap();
+    let of = |filter: &str| {
+        let found = json(&["loaders", path, "--no-index", "--filter", filter]);
+        let [row] = &found["rows"].as_array().unwrap()[..] else {
+            panic!("one class loader: {found:#}");
+        };
+        row.clone()
+    };
+    let (shop, outlet) = (of("/shop"), of("/outlet"));
+    assert_eq!(
+        (&shop["state"], &shop["stopped"]),
+        (&"DESTROYED".into(), &true.into())
+    );
+    assert_eq!(
+        (&outlet["state"], &outlet["stopped"]),
+        (&"STARTED".into(), &false.into())
+    );
+    let held_by = shop["held_by"].to_string().replace("\\\"", "\"");
+    for holder in holders {
+        assert!(held_by.contains(holder), "{holder} in {held_by}");
+    }
+    assert_eq!(shop["held_by"].as_array().unwrap().len(), 3, "{held_by}");
+    for row in [&shop, &outlet] {
+        assert!(row["objects"].as_u64() > Some(PRODUCTS.into()), "{row:#}");
+        assert_eq!(row["parent"]["label"], of("app")["loader"]["label"]);
+        let place = row["places"][0].as_str().unwrap();
+        assert!(place.ends_with("/WEB-INF/classes/"), "{place}");
+    }
+    // The server has the jars of Tomcat on its class path.
+    let jars = of("tomcat-embed-core*.jar")["places"].to_string();
+    assert!(jars.contains("/tomcat-embed-core"), "{jars}");
+    let text = print(&["loaders", path, "--no-index"]);
+    assert!(
+        text.contains("ParallelWebappClassLoader \"/shop\" @"),
+        "{text}"
+    );
+    assert!(
+        text.contains("held by static field anthill.samples.SharedRegistry"),
+        "{text}"
+    );
 }
 
 #[test]
