@@ -2,7 +2,8 @@
 //! None of them is a suspect alone.
 
 use anthill_graph::{NodeId, gc_closure_among};
-use anthill_paths::OwnerTree;
+use anthill_heap::RootOrigin;
+use anthill_paths::{OwnerTree, RootsByObject};
 use anthill_session::{Error, Session};
 use rustc_hash::FxHashSet;
 
@@ -28,6 +29,7 @@ pub(crate) fn add_alike(
     let dominators = session.owner_dominators()?;
     let graph = session.owners_graph()?;
     let roles = Roles::new(session.state(), dominators);
+    let locals = RootsByObject::of_those(session, |root| root.origin == RootOrigin::JavaFrame);
     let mut work = vec![0];
     while let Some(group) = work.pop() {
         for &child in &tree.groups[group].children {
@@ -38,7 +40,12 @@ pub(crate) fn add_alike(
                 continue;
             }
             let are_all_known = one.nodes.len() as u64 == one.members;
-            if !one.is_held_in_one_way() || !is_frame && group == 0 || !are_all_known {
+            let is_local = || {
+                one.example
+                    .is_some_and(|local| !locals.of(local).is_empty())
+            };
+            let is_owner = group != 0 || is_frame || is_local();
+            if !one.is_held_in_one_way() || !is_owner || !are_all_known {
                 continue;
             }
             let members: FxHashSet<NodeId> = one.nodes.iter().copied().collect();

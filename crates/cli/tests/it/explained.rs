@@ -99,6 +99,31 @@ fn what_is_above_an_owner_is_named_up_to_the_static_field() {
     );
 }
 
+/// What many threads work with is one suspect, although no field leads to it.
+#[test]
+fn equal_local_variables_of_many_threads_are_one_suspect() {
+    let mut heap = Heap::new();
+    let thread = heap.class("java/lang/Thread", Class::default());
+    for number in 1..=12 {
+        let object = heap.instance(thread, &[]);
+        heap.thread(number, object);
+        let buffer = heap.bytes(&[number as u8; 1000]);
+        heap.local(number, buffer);
+    }
+    let dump = heap.write("explained/locals.hprof");
+    let report = json(&["report", &dump, "--no-index", "--brief"]);
+    let [suspect] = &report["suspects"].as_array().unwrap()[..] else {
+        panic!("one suspect: {report:#}");
+    };
+    let sentence = suspect["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("12 × byte[]"), "{sentence}");
+    assert!(sentence.contains("local variable"), "{sentence}");
+    assert!(
+        suspect["retained"].as_u64().unwrap() >= 12_000,
+        "{suspect:#}"
+    );
+}
+
 /// A thread-local variable has no name but the field that holds it: a static one before others.
 #[test]
 fn values_of_threads_are_named_by_the_field_of_their_variable() {

@@ -252,6 +252,7 @@ leaks! {
     pending_future = "PendingFuture",
     plugin_loaders = "PluginLoaders",
     property_listeners = "PropertyListeners",
+    query_plans = "QueryPlans",
     reactor_sink = "ReactorSink",
     rx_subscribers = "RxSubscribers",
     scheduler_jobs = "SchedulerJobs",

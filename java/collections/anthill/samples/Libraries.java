@@ -73,6 +73,7 @@ import org.eclipse.collections.impl.set.sorted.mutable.TreeSortedSet;
 import org.eclipse.collections.impl.stack.mutable.ArrayStack;
 import org.h2.mvstore.MVMap;
 import org.h2.mvstore.MVStore;
+import org.hibernate.internal.util.collections.BoundedConcurrentHashMap;
 
 /**
  * Data structures of libraries, with as many elements as their lines say.
@@ -527,6 +528,14 @@ final class Libraries {
         }
         make("ehcache ConcurrentHashMap with trees", clumsy, 100);
         make("hikari FastList", statements, 1000);
+        for (BoundedConcurrentHashMap.Eviction eviction : BoundedConcurrentHashMap.Eviction.values()) {
+            BoundedConcurrentHashMap<Object, Object> plans =
+                    new BoundedConcurrentHashMap<>(10_000, 4, eviction);
+            for (int i = 0; i < 1000; i++) {
+                plans.put("query " + i, "plan " + i);
+            }
+            make("BoundedConcurrentHashMap, " + eviction, plans, plans.size());
+        }
     }
 
     public static void main(String[] arguments) throws Exception {
