@@ -27,6 +27,8 @@ const OWN_LISTS = new Set([
   "KEYS as [keys, what] (keys)",
   "presets as one (one.by)",
   "FORMS as form (form.extension)",
+  "LINES as line (line)",
+  "NUMBERS as number (number.term)",
 ]);
 
 const SOURCES = fileURLToPath(new URL(".", import.meta.url));
