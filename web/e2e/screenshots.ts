@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { close, open, settled, visit } from "./browser";
 import { png, type Picture } from "./png";
-import { compile, dump, line, PROGRAM, recordEachStep, start } from "./setup";
+import { compile, dump, line, PROGRAM, recordEachStep, recordOrders, start } from "./setup";
 
 const PICTURES = fileURLToPath(new URL("../../docs/web/", import.meta.url));
 // Dumps contain names of directories, so this one is the same on every machine.
@@ -30,7 +30,8 @@ beforeAll(async () => {
   const waste = await dumped("waste", "anthill.samples.Waste", "1000");
   const threads = await dumped("import", "Importer");
   const recording = await recordEachStep(FOLDER, join(FOLDER, "growth.trace"));
-  server = spawn(PROGRAM, ["open", "--no-browser", multicache, recording, waste, threads], {
+  const orders = await recordOrders(FOLDER, join(FOLDER, "orders.trace"), 12);
+  server = spawn(PROGRAM, ["open", "--no-browser", multicache, recording, waste, threads, orders], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   address = await line(server, /^http/);
@@ -167,6 +168,22 @@ picture("timeline", "#/1/timeline?by=closest-root");
 picture("evolution", "#/1/growth?tab=diff");
 picture("growth", "#/1/growth");
 picture("dominators", "#/0/dominators", undefined, "dark");
+picture("icicle", "#/0/dominators?form=icicle");
+picture("allocations", "#/4/allocations");
+picture("allocations-change", "#/4/allocations?from=%231&show=change", undefined, "dark");
+picture("notes", "#/0/start", async (page) => {
+  const panel = page.getByRole("complementary", { name: "Notes" });
+  const text = panel.getByRole("textbox", { name: /^Note on/ });
+  await page.getByRole("button", { name: "Add a note" }).first().click();
+  await text.fill("Both caches hold the same products. Does anything still look up by name?");
+  await panel.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Your note" }).waitFor();
+  await visit(page, `#/0/group?${PRODUCTS}`);
+  await panel.getByRole("button", { name: "Bookmark" }).click();
+  await panel.getByRole("button", { name: "Delete", exact: true }).waitFor();
+  await panel.getByRole("textbox").blur();
+});
+
 picture("structures", "#/0/structures");
 picture("waste", "#/2/waste");
 picture("threads", "#/3/threads", (page) => expand(page, /import-1/));

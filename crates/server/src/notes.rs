@@ -22,10 +22,8 @@ pub(crate) struct NoteToKeep {
     /// view with its choices.
     about: String,
     /// What people call it; an object is called by what it is.
-    #[serde(default)]
     label: String,
     /// The text of the note; empty for a bookmark.
-    #[serde(default)]
     text: String,
 }
 

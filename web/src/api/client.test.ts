@@ -1,11 +1,19 @@
 import { expect, test } from "vitest";
-import { AnswerCache, queryOf, sourceUrl } from "./client";
+import { AnswerCache, documentUrl, queryOf, sourceUrl } from "./client";
 
 test("options become a query; what is not chosen is left out", () => {
   expect(
     queryOf({ by: "type, size", where: undefined, collapse: false, inside: true, later: [1, 2], text: "" }),
   ).toBe("?by=type%2C+size&inside=true&later=1&later=2&text=");
   expect(sourceUrl(3, "summary", {})).toBe("api/v1/sources/3/summary");
+});
+
+test("a document is asked for as the same report is", () => {
+  expect(documentUrl(sourceUrl(3, "report", {}), "report.md")).toBe("api/v1/sources/3/report.md");
+  const asked = sourceUrl(3, "report", { at: "mark:a/report", keep: ["weak"] });
+  expect(documentUrl(asked, "report.html")).toBe(
+    "api/v1/sources/3/report.html?at=mark%3Aa%2Freport&keep=weak",
+  );
 });
 
 test("answers are forgotten when there are too many, the least used ones first", () => {

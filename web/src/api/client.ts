@@ -55,9 +55,9 @@ export function sourceUrl<Q extends Question>(
   return `${BASE}/sources/${source}/${question}${queryOf(options)}` as Address<AnswerTo<Q>>;
 }
 
-/** Where the report is asked for as a document: `report.html`. */
-export function documentUrl(source: number, name: string, options: Options<"report">): string {
-  return `${BASE}/sources/${source}/${name}${queryOf(options)}`;
+/** Where the same report is asked for as a document: `report.html`. */
+export function documentUrl(report: Address<AnswerTo<"report">>, name: string): string {
+  return report.replace(/\/report(?=\?|$)/, `/${name}`);
 }
 
 /** Where notes are listed, kept and deleted. */

@@ -4586,15 +4586,9 @@ export interface components {
              *     view with its choices.
              */
             about: string;
-            /**
-             * @description What people call it; an object is called by what it is.
-             * @default
-             */
+            /** @description What people call it; an object is called by what it is. */
             label: string;
-            /**
-             * @description The text of the note; empty for a bookmark.
-             * @default
-             */
+            /** @description The text of the note; empty for a bookmark. */
             text: string;
         };
         /** @description What pages are told without asking. */

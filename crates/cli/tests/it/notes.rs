@@ -56,7 +56,13 @@ fn send(server: &Server, method: &str, path: &str, body: &str, more: &[&str]) ->
     (status, serde_json::from_str(body).unwrap_or_default())
 }
 
+/// Keeps a note, without a label and a text unless it has them.
 fn keep(server: &Server, note: &Value) -> (u16, Value) {
+    let mut note = note.clone();
+    for name in ["label", "text"] {
+        let fields = note.as_object_mut().unwrap();
+        fields.entry(name).or_insert_with(|| json!(""));
+    }
     send(server, "PUT", PATH, &note.to_string(), &[])
 }
 
@@ -158,30 +164,13 @@ fn notes_have_bounds_and_are_written_only_by_the_pages() {
         400
     );
     assert_eq!(send(&server, "PUT", PATH, "no JSON", &[]).0, 400);
+    let incomplete = json!({"kind": "group", "about": "x"}).to_string();
+    assert_eq!(send(&server, "PUT", PATH, &incomplete, &[]).0, 400);
+    let whole = json!({"kind": "group", "about": "x", "label": "x", "text": ""}).to_string();
     let path = "/api/v1/sources/7/notes";
-    assert_eq!(
-        send(
-            &server,
-            "PUT",
-            path,
-            &json!({"kind": "group", "about": "x"}).to_string(),
-            &[]
-        )
-        .0,
-        404
-    );
+    assert_eq!(send(&server, "PUT", path, &whole, &[]).0, 404);
     let foreign = ["Origin: http://example.com"];
-    assert_eq!(
-        send(
-            &server,
-            "PUT",
-            PATH,
-            &json!({"kind": "group", "about": "x"}).to_string(),
-            &foreign
-        )
-        .0,
-        403
-    );
+    assert_eq!(send(&server, "PUT", PATH, &whole, &foreign).0, 403);
     assert_eq!(list(&server), json!({"notes": []}));
     for number in 0..500 {
         assert_eq!(
