@@ -62,7 +62,7 @@ test("every entry of a map of a million is shown, and found by its key", async (
   await entries.getByText('"user 999990"').click();
   await page.getByText("String", { exact: false }).first().waitFor();
   await settled(page);
-  expect(await page.locator(".title").innerText()).toContain("user 999990");
+  expect(await page.locator(".head .title").innerText()).toContain("user 999990");
   expect(complaints).toEqual([]);
 });
 
@@ -85,8 +85,10 @@ async function cells(label: string, least: number): Promise<string[][]> {
   const { page } = opened;
   const table = page.getByRole("treegrid", { name: label });
   await page.waitForFunction(
-    ([name, n]) =>
-      document.querySelectorAll(`[aria-label="${name}"] [role=row][aria-level]`).length >= Number(n),
+    ([name, n]) => {
+      const rows = [...document.querySelectorAll(`[aria-label="${name}"] [role=row][aria-level]`)];
+      return rows.length >= Number(n) && !rows.some((row) => row.textContent?.includes("loading…"));
+    },
     [label, least],
   );
   await settled(page);
@@ -150,6 +152,32 @@ test("a graph unfolds one node at a time", async () => {
   await page.waitForFunction(() => document.querySelectorAll("g.node").length > 2);
   await page.getByRole("button", { name: "Start from here" }).click();
   await page.getByRole("navigation", { name: "Trail" }).getByText("HashMap").waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("what counts is chosen in one place, kept in the address, and as the command line counts", async () => {
+  const { page, complaints } = opened;
+  complaints.length = 0;
+  await visit(page, "#/0/heap?by=type");
+  await page.getByRole("button", { name: "What counts" }).click();
+  const menu = page.locator("#counting-menu");
+  await menu.getByLabel("weak").check();
+  await menu.getByLabel("include unreachable objects").check();
+  await page.keyboard.press("Escape");
+  await settled(page);
+  expect(await page.evaluate(() => location.hash)).toMatch(/keep=soft%2Cweak.*unreachable=1/);
+  const options = ["--by", "type", "--keep", "soft,weak", "--unreachable", "--limit", "3"];
+  interface Told {
+    tree: { children: { key: string; objects: number; retained: number }[] };
+  }
+  const told = cli<Told>("classify", file, ...options).tree.children;
+  const rows = await cells("Classification tree", 3);
+  expect(rows.slice(0, 3).map((row) => row[1]?.split("\n")[0]?.trim())).toEqual(
+    told.map((node) => node.objects.toLocaleString("en-US")),
+  );
+  // It goes along to other views.
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Histogram" }).click();
+  await page.getByRole("button", { name: "What counts soft, weak" }).waitFor();
   expect(complaints).toEqual([]);
 });
 

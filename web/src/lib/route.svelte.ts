@@ -1,6 +1,8 @@
 // Where in the pages we are: `#/SOURCE/VIEW?parameters`. Every view keeps all of its choices there, so that an address
 // shows the same again, and back and forward work.
 
+import { CHOICES } from "./counting";
+
 export type RouteParams = Record<string, string>;
 
 export interface Place {
@@ -10,7 +12,7 @@ export interface Place {
 }
 
 /** Choices that hold for all views of a source. */
-const STICKY = ["at", "dumps"];
+const STICKY = ["at", "dumps", ...CHOICES];
 
 /** The choice that a text names, or the first. */
 export function oneOf<C extends string>(text: string | undefined, first: C, ...others: C[]): C {

@@ -3,6 +3,7 @@
 import { type Address, sourceUrl } from "../api/client";
 import { sources } from "../api/sources.svelte";
 import type { AnswerTo, Options, Question, QuestionWith, Source } from "../api/types";
+import { countingFor } from "./counting";
 import { ownFor } from "./own.svelte";
 import { route } from "./route.svelte";
 
@@ -18,7 +19,12 @@ export function about<Q extends Question>(question: Q, options: Options<Q>): Add
   const source = current();
   if (source?.status !== "ready") return null;
   const at = source.kind === "recording" && !(question in STATELESS) ? route.params.at : undefined;
-  return sourceUrl(source.id, question, { at, ...ownFor(question), ...options });
+  return sourceUrl(source.id, question, {
+    at,
+    ...ownFor(question),
+    ...countingFor(question, route.params, options),
+    ...options,
+  });
 }
 
 /** The dumps that are open, in the order they were named. */
@@ -46,12 +52,23 @@ export function overTime<Q extends QuestionWith<"later">>(
   const source = current();
   if (source?.kind === "recording") {
     return source.status === "ready"
-      ? sourceUrl(source.id, question, { ...ownFor(question), ...options })
+      ? sourceUrl(source.id, question, {
+          ...ownFor(question),
+          ...countingFor(question, route.params, options),
+          ...options,
+        })
       : null;
   }
   const [first, ...later] = series();
   if (!first || later.length === 0 || series().some((dump) => dump.status !== "ready")) return null;
   // Dumps are compared by what is in them all, and not by definitions.
   const definitions = question === "diff" ? {} : ownFor(question);
-  return sourceUrl(first.id, question, { later: later.map((dump) => dump.id), ...definitions, ...options });
+  // Only recordings tell what became unreachable.
+  const counting = { ...countingFor(question, route.params, options), unreachable: undefined };
+  return sourceUrl(first.id, question, {
+    later: later.map((dump) => dump.id),
+    ...definitions,
+    ...counting,
+    ...options,
+  });
 }
