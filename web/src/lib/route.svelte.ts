@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** Choices that hold for all views of a source. */
-const STICKY = ["at", "dumps", ...CHOICES];
+export const STICKY = ["at", "dumps", ...CHOICES];
 
 /** The choice that a text names, or the first. */
 export function oneOf<C extends string>(text: string | undefined, first: C, ...others: C[]): C {

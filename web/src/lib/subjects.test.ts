@@ -13,7 +13,7 @@ test("a page is about an object, a group or what a view shows", () => {
     about: "all()",
   });
   expect(subjectOf(place("group"))).toMatchObject({ kind: "view", about: "group" });
-  expect(subjectOf(place("heap", { by: "type, size", at: "#3", search: "" }))).toEqual({
+  expect(subjectOf(place("heap", { by: "type, size", at: "#3", keep: "weak", search: "" }))).toEqual({
     kind: "view",
     about: "heap?by=type%2C+size",
     label: "Heap state: by type, size",

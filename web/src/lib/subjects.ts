@@ -1,7 +1,7 @@
 // What notes are about: what a page shows, as something to note on, and the way back from a note.
 
 import type { Note, NoteKind } from "../api/types";
-import type { Place, RouteParams } from "./route.svelte";
+import { type Place, type RouteParams, STICKY } from "./route.svelte";
 import { VIEWS } from "./views";
 
 export interface Subject {
@@ -9,9 +9,6 @@ export interface Subject {
   about: string;
   label: string;
 }
-
-/** Choices that say which heap it is, not what is shown of it. */
-const OF_HEAP = ["at", "dumps"];
 
 /** What the page shows: an object, a group, or a view with its choices. */
 export function subjectOf(place: Place): Subject {
@@ -21,7 +18,7 @@ export function subjectOf(place: Place): Subject {
   }
   if (view === "group" && params.g) return { kind: "group", about: params.g, label: params.g };
   const query = new URLSearchParams();
-  const shown = Object.entries(params).filter(([name, value]) => value !== "" && !OF_HEAP.includes(name));
+  const shown = Object.entries(params).filter(([name, value]) => value !== "" && !STICKY.includes(name));
   for (const [name, value] of shown) query.set(name, value);
   const text = query.toString();
   const title = VIEWS.find((one) => one.id === view)?.title ?? view;
