@@ -1,9 +1,10 @@
 // Heap dumps of real programs: a Tomcat with an application that was undeployed but not freed, a database, a search index, one
 // class in several class loaders; and those of the corpus. What is missing for one is reported, and the others are made.
 
+import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { compile, compileTo, dump, line, ROOT, start } from "./setup";
+import { compile, compileTo, dump, java, line, PROGRAM, ROOT, start } from "./setup";
 
 const JAVA = join(ROOT, "java");
 const CORPUS = process.env.ANTHILL_CORPUS ?? join(ROOT, "../shared/corpus");
@@ -73,6 +74,28 @@ export async function realDumps(folder: string): Promise<string[]> {
     ...(await tomcat(folder, samples)),
     ...(await workloads(folder)),
   ];
+}
+
+/** A recording of a database at work, if its libraries are here. */
+export async function realRecording(folder: string): Promise<string | null> {
+  const jars = libraries("workloads");
+  if (jars.length === 0) return null;
+  const file = join(folder, "h2.trace");
+  const options = ["--every", "1s", "--overhead", "50%", "--contents", "--replace", "-o", file];
+  const classPath = [join(folder, "workloads"), ...jars].join(delimiter);
+  const program = [java("java"), "-Xmx400m", "-cp", classPath, "anthill.workloads.Database"];
+  const child = spawn(PROGRAM, ["record", ...options, "--", ...program], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  await line(child, /^READY/);
+  for (let round = 0; round < 3; round++) {
+    const done = line(child, /^TURN/);
+    child.stdin!.write("\n");
+    await done;
+  }
+  child.stdin!.end();
+  await new Promise((ended) => child.once("exit", ended));
+  return file;
 }
 
 /** Dumps that were kept, if they are here: those of known programs, those that were a problem once, those of other projects. */

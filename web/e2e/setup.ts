@@ -28,7 +28,7 @@ declare module "vitest" {
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export const PROGRAM = process.env.ANTHILL ?? join(ROOT, "target/debug/anthill");
 const BIN = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, "bin") : "";
-const java = (tool: string) => (BIN ? join(BIN, tool) : tool);
+export const java = (tool: string) => (BIN ? join(BIN, tool) : tool);
 const UTF8 = { ...process.env, LC_ALL: "C.UTF-8" };
 
 /** Resolves with the first line that says it. */
