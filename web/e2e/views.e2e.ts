@@ -46,6 +46,7 @@ const VIEWS: [string, string][] = [
   ["timeline of dumps", `#/${growing}/timeline?dumps=3,4,5`],
   ["allocations", `#/${orders}/allocations`],
   ["allocations compared", `#/${orders}/allocations?from=%231&show=change`],
+  ["allocations by site", `#/${orders}/allocations?order=sites`],
   ["allocations as a table", `#/${orders}/allocations?form=table`],
   ["growth", `#/${recording}/growth`],
   ["born, died, survived", `#/${recording}/growth?tab=diff`],
