@@ -62,7 +62,7 @@ test("every entry of a map of a million is shown, and found by its key", async (
   await entries.getByText('"user 999990"').click();
   await page.getByText("String", { exact: false }).first().waitFor();
   await settled(page);
-  expect(await page.locator(".head .title").innerText()).toContain("user 999990");
+  expect(await page.locator(".head > .title").innerText()).toContain("user 999990");
   expect(complaints).toEqual([]);
 });
 

@@ -90,6 +90,13 @@ async function ofHeap(source: number, classes: string[]): Promise<string[]> {
     ...tabs.map((tab) => query("group", { g: groups[0]!, tab })),
     ...(groups[1] ? [query("group", { g: groups[1] })] : []),
     ...objects.map((address) => query("object", { address })),
+    ...objects
+      .slice(0, 2)
+      .flatMap((g) => [
+        query("references", { g, dir: "outgoing" }),
+        query("references", { g, form: "graph" }),
+      ]),
+    query("references", { g: groups[0]!, rows: "merged" }),
   ];
 }
 

@@ -29,6 +29,8 @@ async function state(name: string) {
 
 test("back shows the heap state as it was left", async () => {
   const { page } = opened;
+  // So low that there is something to scroll.
+  await page.setViewportSize({ width: 1280, height: 480 });
   await visit(page, `#/${multicache}/heap?by=package%2C+type`);
   const table = grid("Classification tree");
   await table.focus();
@@ -36,7 +38,7 @@ test("back shows the heap state as it was left", async () => {
   await table.locator("[aria-level='2']").first().waitFor();
   for (const key of ["ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
   await table.locator("[aria-level='3'], [aria-level='2']").nth(3).waitFor();
-  await settled(page);
+  await table.getByText("loading…").waitFor({ state: "detached" });
   for (const key of ["ArrowDown", "Space", "ArrowDown", "Space", "ArrowDown", "ArrowDown"])
     await page.keyboard.press(key);
   await table.evaluate((element) => (element.scrollTop = 60));
@@ -51,7 +53,8 @@ test("back shows the heap state as it was left", async () => {
   await page.goBack();
   await settled(page);
   await page.waitForFunction(() => document.querySelector("[role=treegrid]")!.scrollTop > 0);
-  expect(await state("Classification tree")).toEqual(before);
+  await expect.poll(() => state("Classification tree")).toEqual(before);
+  await page.setViewportSize({ width: 1280, height: 800 });
   // What comes next begins anew.
   await visit(page, `#/${multicache}/heap?by=kind`);
   expect((await state("Classification tree")).selected).toEqual([]);
@@ -67,6 +70,7 @@ test("back shows the dominator tree as it was left", async () => {
   // Some rows are many objects and lead nowhere.
   do await page.keyboard.press("ArrowDown");
   while ((await table.locator(".active a.name").count()) === 0);
+  await settled(page);
   const before = await state("Dominator tree");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => location.hash.includes("/object?"));
@@ -74,7 +78,7 @@ test("back shows the dominator tree as it was left", async () => {
   await page.goBack();
   await table.locator("[aria-level='2']").first().waitFor();
   await settled(page);
-  expect(await state("Dominator tree")).toEqual(before);
+  await expect.poll(() => state("Dominator tree")).toEqual(before);
 });
 
 test("back shows a page where one left it, at the link that one followed", async () => {

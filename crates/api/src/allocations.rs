@@ -1,6 +1,6 @@
 //! Where a program allocates, and how much of it stays alive.
 
-use anthill_history::{Allocated, Allocations as Found, Call, CallNode};
+use anthill_history::{Allocated, Allocations as Found, Call, CallNode, Order};
 use anthill_trace::{Point, is_trace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,10 @@ pub struct Allocations {
     /// The state in which objects are still alive, as for --at [default: last]
     #[schemars(extend("x-value" = "POINT", "x-excludes" = ["at"]))]
     pub to: Option<String>,
+    /// Start with the allocated classes and the calls that allocated them, and end with the outermost
+    /// calls
+    #[serde(default)]
+    pub sites: bool,
     /// Hide calls below this percentage of the largest figure of the whole tree
     #[serde(default = "usual_least")]
     #[schemars(extend("x-default-for-people" = 2))]
@@ -140,7 +144,12 @@ impl SeriesQuestion for Allocations {
             })
         };
         let from = before.as_ref().and_then(state);
-        let found = Found::of(before.as_ref().map(|heap| &*heap.session), &after.session)?;
+        let order = match self.sites {
+            true => Order::SitesFirst,
+            false => Order::CallersFirst,
+        };
+        let earlier = before.as_ref().map(|heap| &*heap.session);
+        let found = Found::of(earlier, &after.session, order)?;
         let (Some(found), Some(to)) = (found, state(&after)) else {
             return Err(Error::NothingFound(format!(
                 "{}: no recorded state",

@@ -57,6 +57,15 @@ pub enum Call {
     Objects(String),
 }
 
+/// Which way stacks are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// From the outermost call to the objects.
+    CallersFirst,
+    /// From the objects to the outermost call: also where deep stacks were cut off, the same site is one node.
+    SitesFirst,
+}
+
 /// A call, and all that was allocated by it and by what it called.
 #[derive(Debug, Default)]
 pub struct CallNode {
@@ -79,14 +88,18 @@ pub struct Allocations {
 impl Allocations {
     /// What was allocated up to the state of a session, since the state of an earlier one or since the recording began. Nothing if the
     /// session is not about a recording.
-    pub fn of(before: Option<&Session>, after: &Session) -> Result<Option<Self>, Error> {
+    pub fn of(
+        before: Option<&Session>,
+        after: &Session,
+        order: Order,
+    ) -> Result<Option<Self>, Error> {
         let Some(recording) = after.recording() else {
             return Ok(None);
         };
         let trace = recording.trace();
         let start = before.and_then(|session| Some(session.recording()?.state().time));
         let end = recording.state().time;
-        let mut calls = Calls::default();
+        let mut calls = Calls::new(order);
         let samples = trace.timeline().samples.iter();
         for sample in samples
             .filter(|sample| sample.time <= end && start.is_none_or(|start| sample.time > start))
@@ -134,8 +147,9 @@ struct Calls {
     nodes: Vec<Node>,
     numbers: FxHashMap<Call, u32>,
     children: FxHashMap<(u32, u32), u32>,
-    /// The nodes in which stacks of the recording end.
-    stacks: FxHashMap<Option<u32>, u32>,
+    order: Order,
+    /// The nodes at the end of stacks of the recording, with the class of their objects.
+    ends: FxHashMap<(Option<u32>, u32), u32>,
 }
 
 /// A node without its children.
@@ -146,9 +160,10 @@ struct Node {
     own: Allocated,
 }
 
-impl Default for Calls {
-    fn default() -> Self {
+impl Calls {
+    fn new(order: Order) -> Self {
         Calls {
+            order,
             nodes: vec![Node {
                 call: Call::default(),
                 parent: 0,
@@ -156,27 +171,26 @@ impl Default for Calls {
             }],
             numbers: FxHashMap::default(),
             children: FxHashMap::default(),
-            stacks: FxHashMap::default(),
+            ends: FxHashMap::default(),
         }
     }
-}
 
-impl Calls {
     fn add_sample(&mut self, trace: &Trace, sample: &Sample, sum: Allocated) {
         let symbols = trace.symbols();
-        let site = match self.stacks.get(&sample.stack) {
-            Some(&site) => site,
+        let key = (sample.stack, sample.class);
+        let end = match self.ends.get(&key) {
+            Some(&end) => end,
             None => {
                 let frames = sample.stack.and_then(|stack| symbols.stack(stack));
                 let frames = frames.unwrap_or_default().iter();
                 let frames: Vec<&Frame> = frames.filter_map(|&one| symbols.frame(one)).collect();
-                let site = self.site(&frames);
-                self.stacks.insert(sample.stack, site);
-                site
+                let class = symbols.class(sample.class).unwrap_or("(name lost)");
+                let end = self.end(&frames, class);
+                self.ends.insert(key, end);
+                end
             }
         };
-        let class = symbols.class(sample.class).unwrap_or("(name lost)");
-        self.add_objects(site, class, sum);
+        self.nodes[end as usize].own.add(sum);
     }
 
     /// Adds the sampled objects of a state that are alive, given the bytes that each stands for and its age.
@@ -193,44 +207,47 @@ impl Calls {
         let traces: FxHashMap<ObjectId, u32> = tables.allocations.iter().copied().collect();
         let ages: FxHashMap<ObjectId, u64> = tables.ages.iter().copied().collect();
         let graph = session.graph();
-        let mut sites: FxHashMap<Option<u32>, u32> = FxHashMap::default();
+        let mut ends: FxHashMap<(Option<u32>, u32), u32> = FxHashMap::default();
         for &(object, weight) in &tables.weights {
             if !alive.contains(object) {
                 continue;
             }
             let trace = traces.get(&object).copied();
-            let site = *sites.entry(trace).or_insert_with(|| {
+            let class = session.state().class_id(object);
+            let end = *ends.entry((trace, class)).or_insert_with(|| {
                 let trace = trace.and_then(|trace| tables.traces.get(trace as usize));
                 let frames = trace.map_or(&[][..], |trace| &trace.frames).iter();
                 let frames = frames.filter_map(|&frame| tables.frames.get(frame as usize));
-                self.site(&frames.collect::<Vec<_>>())
+                let class = &session.state().class(object).name;
+                self.end(&frames.collect::<Vec<_>>(), class)
             });
             let age = ages.get(&object).copied().unwrap_or_default();
             let bytes = weight.max(graph.size(object));
-            let class = &session.state().class(object).name;
-            self.add_objects(site, class, sum(bytes, age));
+            self.nodes[end as usize].own.add(sum(bytes, age));
         }
         Ok(())
     }
 
-    /// The node of a stack, given with its innermost frame first.
-    fn site(&mut self, frames: &[&Frame]) -> u32 {
-        if frames.is_empty() {
-            return self.below(0, Call::Unknown);
-        }
-        let calls = frames.iter().rev();
-        calls.fold(0, |above, frame| {
-            let call = Call::Method {
+    /// The node at the end of a stack, given with its innermost frame first, that allocated objects of a class.
+    fn end(&mut self, frames: &[&Frame], class: &str) -> u32 {
+        let objects = Call::Objects(stable_name(class));
+        let mut calls: Vec<Call> = frames
+            .iter()
+            .map(|frame| Call::Method {
                 class: stable_name(&frame.class),
                 method: frame.method.clone(),
-            };
-            self.below(above, call)
-        })
-    }
-
-    fn add_objects(&mut self, site: u32, class: &str, sum: Allocated) {
-        let node = self.below(site, Call::Objects(stable_name(class)));
-        self.nodes[node as usize].own.add(sum);
+            })
+            .collect();
+        if calls.is_empty() {
+            calls.push(Call::Unknown);
+        }
+        calls.insert(0, objects);
+        if self.order == Order::CallersFirst {
+            calls.reverse();
+        }
+        calls
+            .into_iter()
+            .fold(0, |above, call| self.below(above, call))
     }
 
     /// The node of a call that another one makes.
@@ -325,22 +342,43 @@ mod tests {
         let main = frame("app.Main", "main", 3);
         let [load, again] = [frame("app.Shop", "load", 7), frame("app.Shop", "load", 9)];
         let save = frame("app.Shop", "save", 20);
-        let mut calls = Calls::default();
-        let site = calls.site(&[&load, &main]);
-        calls.add_objects(site, "byte[]", allocated(10));
-        let site = calls.site(&[&again, &main]);
-        calls.add_objects(site, "byte[]", allocated(30));
-        calls.add_objects(site, "app.Product", allocated(5));
-        let site = calls.site(&[&save, &main]);
-        calls.add_objects(site, "byte[]", allocated(100));
-        let site = calls.site(&[]);
-        calls.add_objects(site, "int[]", allocated(1));
-        let tree = calls.tree();
-        assert_eq!(tree.sum.samples, 5);
-        let mut found = Vec::new();
-        lines(&tree, 0, &mut found);
+        let stacks: [(&[&Frame], &str, u64); 5] = [
+            (&[&load, &main], "byte[]", 10),
+            (&[&again, &main], "byte[]", 30),
+            (&[&again, &main], "app.Product", 5),
+            (&[&save, &main], "byte[]", 100),
+            (&[], "int[]", 1),
+        ];
+        let read = |order: Order| {
+            let mut calls = Calls::new(order);
+            for (frames, class, bytes) in stacks {
+                let end = calls.end(frames, class);
+                calls.nodes[end as usize].own.add(allocated(bytes));
+            }
+            let tree = calls.tree();
+            assert_eq!(tree.sum.samples, 5);
+            let mut found = Vec::new();
+            lines(&tree, 0, &mut found);
+            found
+        };
         assert_eq!(
-            found,
+            read(Order::SitesFirst),
+            [
+                "program 146",
+                " byte[] 140",
+                "  app.Shop.save 100",
+                "   app.Main.main 100",
+                "  app.Shop.load 40",
+                "   app.Main.main 40",
+                " app.Product 5",
+                "  app.Shop.load 5",
+                "   app.Main.main 5",
+                " int[] 1",
+                "  ? 1",
+            ]
+        );
+        assert_eq!(
+            read(Order::CallersFirst),
             [
                 "program 146",
                 " app.Main.main 145",

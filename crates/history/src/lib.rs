@@ -15,7 +15,7 @@ mod identities;
 mod layers;
 mod newcomers;
 
-pub use allocations::{Allocated, Allocations, Call, CallNode};
+pub use allocations::{Allocated, Allocations, Call, CallNode, Order};
 pub use diff::{Change, Changed, Figures, Snapshot, changes};
 pub use evolution::{Evolution, EvolvedNode, evolution};
 pub use growth::{

@@ -6956,6 +6956,8 @@ export interface operations {
                 from?: string;
                 /** @description The state in which objects are still alive, as for --at [default: last] */
                 to?: string;
+                /** @description Start with the allocated classes and the calls that allocated them, and end with the outermost calls */
+                sites?: boolean;
                 /** @description Hide calls below this percentage of the largest figure of the whole tree */
                 least?: number;
                 /** @description Show at most N nodes below each node; 0 for all */

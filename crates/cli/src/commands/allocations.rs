@@ -22,6 +22,8 @@ Examples:
       Which code allocates most, and how much of that is still alive?
   anthill allocations app.trace --from 1m --to last
       Show the allocations since a state, and compare what is alive in both
+  anthill allocations app.trace --sites
+      Which classes take most, and which calls allocate them?
   anthill allocations app.trace --csv > stacks.csv
       One line for each stack and class")]
 pub struct Arguments {
@@ -71,30 +73,47 @@ fn name(node: &Node) -> String {
     }
 }
 
-/// A line for each class at the end of a stack. Recursion is as deep as stacks are.
-fn write_csv(node: &Node, stack: &mut Vec<String>, out: &mut Out) -> Result<(), Failure> {
-    if node.kind == NodeKind::Objects {
-        let cells = [
-            stack.join(" > "),
-            name(node),
-            node.samples.to_string(),
-            node.allocated.to_string(),
-            node.survived.to_string(),
-            node.before.to_string(),
-            node.after.to_string(),
-        ];
-        return Ok(csv::line(out, &cells.each_ref().map(String::as_str))?);
-    }
-    let is_call = node.kind != NodeKind::Program;
-    if is_call {
-        stack.push(name(node));
-    }
+/// A line for each stack and class. Recursion is as deep as stacks are.
+fn write_csv(
+    node: &Node,
+    above: &mut Vec<(NodeKind, String)>,
+    out: &mut Out,
+) -> Result<(), Failure> {
+    above.push((node.kind, name(node)));
     for child in &node.children {
-        write_csv(child, stack, out)?;
+        write_csv(child, above, out)?;
     }
-    if is_call {
-        stack.pop();
+    if node.children.is_empty() && node.omitted == 0 {
+        let objects = above.iter().find(|one| one.0 == NodeKind::Objects);
+        let class = objects.map_or("", |one| one.1.as_str());
+        let calls = above
+            .iter()
+            .filter(|one| matches!(one.0, NodeKind::Method | NodeKind::Unknown));
+        let mut calls: Vec<&str> = calls.map(|one| one.1.as_str()).collect();
+        // Stacks are written from the outermost call on, whichever way the tree has them.
+        if node.kind != NodeKind::Objects {
+            calls.reverse();
+        }
+        let figures = [
+            node.samples,
+            node.allocated,
+            node.survived,
+            node.before,
+            node.after,
+        ];
+        let [samples, allocated, survived, before, after] = figures.map(|n| n.to_string());
+        let cells = [
+            &calls.join(" > "),
+            class,
+            &samples,
+            &allocated,
+            &survived,
+            &before,
+            &after,
+        ];
+        csv::line(out, &cells)?;
     }
+    above.pop();
     Ok(())
 }
 

@@ -155,6 +155,76 @@ fn allocations_are_told_by_call_with_those_that_stay_alive() {
 }
 
 #[test]
+fn sites_come_first_on_demand() {
+    let path = recording("allocations-sites.trace");
+    let file = path.to_str().unwrap();
+    let answer = ask(&["allocations", file, "--sites"]);
+    assert_eq!(
+        told(&answer["tree"]),
+        json!([
+            "program",
+            7,
+            15_900,
+            13_000,
+            0,
+            13_000,
+            [
+                "shop.Order",
+                5,
+                15_300,
+                13_000,
+                0,
+                13_000,
+                [
+                    "shop.Import.run",
+                    3,
+                    12_300,
+                    12_000,
+                    0,
+                    12_000,
+                    ["shop.Main.main", 3, 12_300, 12_000, 0, 12_000]
+                ],
+                [
+                    "shop.Loader.load",
+                    2,
+                    3_000,
+                    1_000,
+                    0,
+                    1_000,
+                    ["shop.Main.main", 2, 3_000, 1_000, 0, 1_000]
+                ]
+            ],
+            [
+                "byte[]",
+                2,
+                600,
+                0,
+                0,
+                0,
+                [
+                    "shop.Loader.load",
+                    1,
+                    500,
+                    0,
+                    0,
+                    0,
+                    ["shop.Main.main", 1, 500, 0, 0, 0]
+                ],
+                ["unknown", 1, 100, 0, 0, 0]
+            ],
+        ])
+    );
+    // The same lines, in another order.
+    let lines = |options: &[&str]| {
+        let csv = print(&[&["allocations", file, "--csv"], options].concat());
+        let mut lines: Vec<String> = csv.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert_eq!(lines(&["--sites"]), lines(&[]));
+}
+
+#[test]
 fn two_states_are_compared_call_by_call() {
     let path = recording("allocations-diff.trace");
     let file = path.to_str().unwrap();
