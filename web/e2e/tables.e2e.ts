@@ -68,9 +68,10 @@ test("back shows the dominator tree as it was left", async () => {
   for (const key of ["Home", "ArrowRight"]) await page.keyboard.press(key);
   await table.locator("[aria-level='2']").first().waitFor();
   // Some rows are many objects and lead nowhere.
-  do await page.keyboard.press("ArrowDown");
-  while ((await table.locator(".active a.name").count()) === 0);
-  await settled(page);
+  do {
+    await page.keyboard.press("ArrowDown");
+    await settled(page);
+  } while ((await table.locator(".active a.name").count()) === 0);
   const before = await state("Dominator tree");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => location.hash.includes("/object?"));
