@@ -5,6 +5,7 @@ use std::io::Write;
 use anthill_api::summary::{Answer, Jvm, RecordedState, Summary, Unreachable};
 use anthill_api::{HeapQuestion, RootKind, Strength, window_sentence};
 use anthill_graph::Convention;
+use anthill_session::quoted;
 use anthill_trace::elapsed;
 use clap::Args;
 
@@ -143,7 +144,7 @@ impl Page<'_> {
     fn jvm_lines(&self, jvm: &Jvm, out: &mut Out) -> Result<(), Failure> {
         out.line(format!("  {} {}, {}", jvm.name, jvm.version, jvm.system))?;
         if let Some(command) = jvm.command.as_deref().filter(|command| !command.is_empty()) {
-            out.line(format!("  running {}", shortened(command)))?;
+            out.line(format!("  running {}", quoted(command, 100)))?;
         }
         Ok(())
     }
@@ -290,19 +291,5 @@ fn kind_name(kind: RootKind) -> &'static str {
         RootKind::Monitor => "monitor",
         RootKind::Management => "management",
         RootKind::Other => "other",
-    }
-}
-
-/// A command line of which the beginning says enough.
-fn shortened(command: &str) -> String {
-    const LONGEST: usize = 100;
-    let visible = command
-        .chars()
-        .map(|char| if char.is_control() { ' ' } else { char });
-    let mut chars = visible.clone();
-    let start: String = chars.by_ref().take(LONGEST).collect();
-    match chars.next() {
-        Some(_) => start + "…",
-        None => start,
     }
 }

@@ -200,7 +200,7 @@ fn the_summary_names_the_jvm_and_what_it_runs() {
         assert_eq!(properties["user.dir"], here.to_str().unwrap());
         let shown = print(&["summary", path, "--no-index", "--brief"]);
         assert!(
-            shown.contains("\n  running anthill.samples.MultiCache 50\n"),
+            shown.contains("\n  running \"anthill.samples.MultiCache 50\"\n"),
             "{shown}"
         );
     }
