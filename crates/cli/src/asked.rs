@@ -111,8 +111,11 @@ fn argument(option: &Opt) -> Arg {
         return argument.action(ArgAction::SetTrue);
     }
     let argument = match &option.default {
-        Some(default) => argument.default_value(default.clone()),
-        None => argument,
+        // Where people have a default of their own, only programs get the general one.
+        Some(default) if option.default_for_people.is_none() => {
+            argument.default_value(default.clone())
+        }
+        _ => argument,
     };
     let value = option.value.clone();
     let argument = argument.value_name(value.unwrap_or_else(|| option.name.to_uppercase()));
@@ -166,9 +169,15 @@ fn parser(option: &Opt) -> ValueParser {
 
 fn help(option: &Opt) -> String {
     let about = &option.about;
-    let default = option.default_in_words.as_ref();
-    match default.or(option.default_for_people.as_ref()) {
-        Some(default) => format!("{about} [default: {default}; all with --json and --csv]"),
-        None => about.clone(),
+    let for_people = option.default_for_people.as_ref();
+    match (
+        option.default_in_words.as_ref().or(for_people),
+        &option.default,
+    ) {
+        (Some(people), None) => format!("{about} [default: {people}; all with --json and --csv]"),
+        (Some(people), Some(programs)) => {
+            format!("{about} [default: {people}; {programs} with --json and --csv]")
+        }
+        (None, _) => about.clone(),
     }
 }
