@@ -5,13 +5,14 @@ use serde_json::Value;
 
 use crate::program::{json, scratch};
 
-const MODES: [(&str, &str); 8] = [
+const MODES: [(&str, &str); 9] = [
     ("lambdas", "hidden reference of an inner class"),
     ("identity", "obsolete references in an array"),
     ("far-listeners", "listeners that were not removed"),
     ("weak", "weak map whose values reach their keys"),
     ("queue", "backlog in a reference queue"),
     ("buffer", "memory outside of the heap"),
+    ("pool", "thread pools that were not shut down"),
     ("worker", "thread-local value"),
     ("local", "collection in a static field"),
 ];

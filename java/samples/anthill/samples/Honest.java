@@ -8,6 +8,9 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.Supplier;
 
 /**
@@ -18,6 +21,7 @@ import java.util.function.Supplier;
  */
 final class Honest {
     private static final int OBJECTS = 20_000;
+    private static final int THREADS = 40;
 
     static Object held;
     static Map<Object, Object> identity;
@@ -103,6 +107,41 @@ final class Honest {
         return new Object[] {map, keys};
     }
 
+    /** The threads of one pool work on, each with payloads of its own. */
+    private static ExecutorService onePool() throws InterruptedException {
+        ThreadLocal<List<Payload>> own = new ThreadLocal<>();
+        ExecutorService pool = Executors.newFixedThreadPool(THREADS, Honest::daemon);
+        CountDownLatch working = new CountDownLatch(THREADS);
+        for (int i = 0; i < THREADS; i++) {
+            pool.execute(() -> {
+                List<Payload> some = new ArrayList<>();
+                for (int j = 0; j < OBJECTS / THREADS; j++) {
+                    some.add(new Payload());
+                }
+                own.set(some);
+                // Each task waits for the others, so that every thread has one.
+                working.countDown();
+                awaitAll(working);
+            });
+        }
+        working.await();
+        return pool;
+    }
+
+    private static Thread daemon(Runnable work) {
+        Thread thread = new Thread(work);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    private static void awaitAll(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     private static Object fewReferences() {
         ReferenceQueue<Object> queue = new ReferenceQueue<>();
         List<Object> references = new ArrayList<>();
@@ -134,6 +173,9 @@ final class Honest {
                 break;
             case "buffer":
                 held = new Object[] {ByteBuffer.allocateDirect(1000), payloads()};
+                break;
+            case "pool":
+                held = onePool();
                 break;
             case "worker":
                 new Worker().start();
