@@ -1,8 +1,6 @@
 //! Objects of equal contents, found by sorting 96-bit hashes of what is in the file: that two different
 //! contents share one is less likely than a memory error (10^-11 for a billion objects).
 
-use std::sync::{Mutex, PoisonError};
-
 use anthill_heap::{BitSet, ClassKind, ObjectId};
 use anthill_hprof::Cursor;
 use rayon::prelude::*;
@@ -16,6 +14,9 @@ const OBJECT_BITS: u32 = 32;
 
 /// What objects are compared by; 96 bits count.
 pub(super) type Key = u128;
+
+/// Instead of the key of arrays that have only zeros.
+const ZEROS: Key = 0;
 
 /// The key of contents of some kind.
 pub(super) fn key_of(contents: &[u8], kind: u64) -> Key {
@@ -45,6 +46,14 @@ impl Compared {
         Compared(entries)
     }
 
+    /// The objects with a key, in ascending order.
+    fn with_key(&self, key: Key) -> Vec<ObjectId> {
+        let start = self.0.partition_point(|&entry| entry >> OBJECT_BITS < key);
+        let of_key = self.0[start..].iter();
+        let of_key = of_key.take_while(|&&entry| entry >> OBJECT_BITS == key);
+        of_key.map(|&entry| entry as ObjectId).collect()
+    }
+
     /// Calls with every group of two or more equal objects.
     pub(super) fn each_group(&self, mut with: impl FnMut(&[ObjectId])) {
         let mut group = Vec::new();
@@ -68,7 +77,6 @@ pub(super) fn arrays<'a>(
     let state = input.graph.state;
     let wanted = input.classes_that(|class| is_primitive_array(class.kind));
     let is_zero = |contents: &[u8]| !contents.is_empty() && contents.iter().all(|&byte| byte == 0);
-    let zeros = Mutex::new(Vec::new());
     let compared = Compared::new(input, &wanted, |[cursor, _], array| {
         let ClassKind::Array(element) = state.class(array).kind else {
             return None;
@@ -78,19 +86,18 @@ pub(super) fn arrays<'a>(
         }
         let contents = cursor.raw(state, array)?;
         if is_zero(contents) {
-            zeros
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(array);
-            return None;
+            return Some(ZEROS);
         }
         Some(key_of(contents, element as u64))
     });
     let mut collector = Collector::new(WasteKind::DuplicateArrays, holders);
-    compared.each_group(|group| all_but_one(input, group, &mut collector));
+    let zeros = compared.with_key(ZEROS);
+    compared.each_group(|group| {
+        if group.first() != zeros.first() {
+            all_but_one(input, group, &mut collector);
+        }
+    });
     let equal = collector.finish(input.most);
-    let mut zeros = zeros.into_inner().unwrap_or_else(PoisonError::into_inner);
-    zeros.sort_unstable();
     [equal, zero_arrays(input, &zeros, holders)]
 }
 
